@@ -41,7 +41,7 @@ public func fuzzAnswerBodies(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt
   require(read(again) == answer, "read(write(x)) is x")
 
   // Appended whole or in two buffers, as from the wire: the same amount is kept.
-  var (whole, pieces) = (AnswerText(), AnswerText())
+  var (whole, pieces) = (ResponseText(), ResponseText())
   input.withUnsafeBytes { whole.append($0) }
   let middle = input.count / 2
   input.withUnsafeBytes {
@@ -50,7 +50,7 @@ public func fuzzAnswerBodies(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt
   }
 
   // The kept bytes have the result of the body's beginning.
-  let judged = read(Array(input.prefix(AnswerText.maximum)))
+  let judged = read(Array(input.prefix(ResponseText.maximum)))
   require(whole.reason().number == judged.reason, "the kept bytes have the same reason")
   require(bytes(of: &whole) == judged.text, "the same text")
   require(whole.goneSince == judged.timestamp, "the same time")
@@ -59,7 +59,7 @@ public func fuzzAnswerBodies(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt
   return 0
 }
 
-private func bytes(of text: inout AnswerText) -> [UInt8] {
+private func bytes(of text: inout ResponseText) -> [UInt8] {
   withUnsafeMutablePointer(to: &text) { Array($0.text) }
 }
 
@@ -72,7 +72,7 @@ private struct Answer: Equatable {
 
 private func read(_ input: [UInt8]) -> Answer {
   withCopy(input) { bytes in
-    let answer = AnswerBody(bytes)
+    let answer = ResponseBody(bytes)
     let memory = UnsafeMutableRawBufferPointer.allocate(
       byteCount: ReasonText.capacity, alignment: 1)
     defer { memory.deallocate() }

@@ -102,7 +102,7 @@ private final class FuzzedProvider {
     while let outcome = (try? session.pointee.nextOutcome(milliseconds: milliseconds)) ?? nil {
       require(taken.contains(outcome.identifier), "an outcome is for a queued notification")
       require(ended.insert(outcome.identifier).inserted, "a notification has one outcome")
-      let answer = outcome.answer
+      let answer = outcome.response
       let (status, reason) = (answer?.status ?? 0, answer?.reason ?? 0)
       switch outcome.outcome {
       case .accepted:
@@ -130,7 +130,7 @@ private final class FuzzedProvider {
     }
   }
 
-  private func checkTexts(_ answer: ServiceAnswer) {
+  private func checkTexts(_ answer: ServiceResponse) {
     require(answer.goneSince >= 0, "time is not before 1970")
     let text = Array(answer.reasonText)
     require(text.count < ReasonText.capacity, "a NUL fits after the reason")

@@ -2325,7 +2325,8 @@ typedef struct apns_channels_response {
 
 /** Fills in the answer to the last request that has ended, refused or not. Does no I/O. */
 apns_status_t apns_channels_response(const apns_channels_t *channels,
-                                     apns_channels_response_t *answer_out, apns_error_t *error_out);
+                                     apns_channels_response_t *response_out,
+                                     apns_error_t *error_out);
 
 /**
  * Abandons the pending request, such as after APNS_ERR_AGAIN, and drops its connection. It may be

@@ -204,21 +204,21 @@ class __attribute__((visibility("default"))) Error : public std::exception {
 /** From Channels, if APNs refused the request: why, and the identifier for questions to Apple. */
 class __attribute__((visibility("default"))) RejectedError : public Error {
  public:
-  RejectedError(const apns_error_t &detail, const apns_channels_response_t &answer) noexcept
-      : Error(detail), answer_(answer) {}
+  RejectedError(const apns_error_t &detail, const apns_channels_response_t &response) noexcept
+      : Error(detail), response_(response) {}
 
-  apns_reason_t reason() const noexcept { return static_cast<apns_reason_t>(answer_.reason); }
+  apns_reason_t reason() const noexcept { return static_cast<apns_reason_t>(response_.reason); }
   /** The reason as APNs wrote it, even if it is not listed. */
-  std::string_view reason_text() const noexcept { return answer_.reason_text; }
-  int http_status() const noexcept { return answer_.http_status; }
-  std::string_view request_id() const noexcept { return answer_.request_id; }
+  std::string_view reason_text() const noexcept { return response_.reason_text; }
+  int http_status() const noexcept { return response_.http_status; }
+  std::string_view request_id() const noexcept { return response_.request_id; }
   /** After how long the request may be repeated; 0: there is no point in it. */
   std::chrono::seconds retry_after() const noexcept {
-    return std::chrono::seconds{answer_.retry_after_s};
+    return std::chrono::seconds{response_.retry_after_s};
   }
 
  private:
-  apns_channels_response_t answer_;
+  apns_channels_response_t response_;
 };
 
 /** From Session::send_many(): some notifications before the one at fault may have been taken. */

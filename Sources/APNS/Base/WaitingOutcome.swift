@@ -4,11 +4,11 @@ struct WaitingOutcome {
   let identifier: UInt32
   let userData: UnsafeMutableRawPointer?
   /// HTTP/2 only.
-  let answer: ServiceAnswer?
+  let response: ServiceResponse?
 }
 
 /// APNs' response.
-struct ServiceAnswer {
+struct ServiceResponse {
   let status: UInt16
   /// A number of `apns_reason_t`.
   let reason: UInt8

@@ -20,4 +20,4 @@ private struct Measure: SessionReading {
 }
 
 @_cdecl("apns_metrics_bound_us") @implementation
-public func apns_metrics_bound_us(_ index: Int) -> UInt64 { AnswerTimes.bound(index) }
+public func apns_metrics_bound_us(_ index: Int) -> UInt64 { ResponseTimes.bound(index) }

@@ -201,7 +201,7 @@ private func reportPushed(
   let outcome = try session.pointee.pushed(or: &reason)
   if reason.count == 0 { reason = session.pointee.lastEnd }
   session.pointee.report(outcome, in: &event.pointee)
-  guard outcome.answer == nil else { return }
+  guard outcome.response == nil else { return }
   switch outcome.outcome {
   case .unknown, .cancelled, .expired:
     withUnsafeMutableBytes(of: &event.pointee.reason_text) { reason.copy(to: $0) }

@@ -38,7 +38,7 @@ struct HTTP2Codec {
   /// Parts of payloads put into frames since this was last read.
   private var partsWritten: UInt64 = 0
   /// The slots that were answered last and sent last.
-  private var lastAnswered = 0
+  private var lastResponded = 0
   fileprivate var lastSent = 0
 
   /// Streams without a response.
@@ -52,7 +52,7 @@ struct HTTP2Codec {
   /// The peer sent GOAWAY.
   private var hasReceivedGoaway = false
   /// How many streams got responses, and whether one of them was accepted.
-  private(set) var answers: UInt64 = 0
+  private(set) var responses: UInt64 = 0
   private(set) var hasAccepted = false
   /// A PING is outstanding, before which no stream is opened.
   private(set) var isAsked = false
@@ -173,7 +173,7 @@ struct HTTP2Codec {
   var isNew: Bool { !hasSettings || isUntried && trials == 0 || isAsked }
 
   /// The peer has not yet responded to a request with the provider token.
-  var isUntried: Bool { showsToken && answers == 0 }
+  var isUntried: Bool { showsToken && responses == 0 }
 
   /// The first request may never get a response. So some more are tried, as far as the peer's
   /// SETTINGS allow: with them APNs allows one stream until it has accepted the token.
@@ -266,9 +266,9 @@ struct HTTP2Codec {
 
   /// Usually the last one or the next: responses tend to come in order.
   private mutating func slot(_ stream: Int32) -> Int? {
-    if outbox.pointee.isInFlight(lastAnswered, on: number, stream) { return lastAnswered }
-    guard let slot = slot(stream, behind: lastAnswered) else { return nil }
-    lastAnswered = slot
+    if outbox.pointee.isInFlight(lastResponded, on: number, stream) { return lastResponded }
+    guard let slot = slot(stream, behind: lastResponded) else { return nil }
+    lastResponded = slot
     return slot
   }
 
@@ -319,9 +319,9 @@ struct HTTP2Codec {
     // While the connection is draining every later stream is refused; don't count that against this
     // notification. A server that takes requests and never responds may process them all the same.
     let response = outbox.pointee.streamEnded(
-      slot, refused: refused, counts: !isDraining, turnsAway: hasReceivedGoaway && answers == 0)
+      slot, refused: refused, counts: !isDraining, turnsAway: hasReceivedGoaway && responses == 0)
     if let response {
-      answers &+= 1
+      responses &+= 1
       if response < 300 { hasAccepted = true }
     }
   }

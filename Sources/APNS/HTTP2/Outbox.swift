@@ -35,7 +35,7 @@ struct Outbox: ~Copyable {
   /// Something was added to `again` since this was last read.
   private(set) var hasNewAgain = false
   /// Streams that have ended and are not processed yet; and outcomes to return.
-  private var answered = OutboxList()
+  private var responded = OutboxList()
   private var ended = OutboxList()
   /// The number of accepted outcomes that give way.
   private var yielding = 0
@@ -44,7 +44,7 @@ struct Outbox: ~Copyable {
   /// When those without an end have to have one.
   private var deadlines = Deadlines()
   /// The text of the response that was returned last.
-  private var told: UnsafeMutablePointer<AnswerText>?
+  private var told: UnsafeMutablePointer<ResponseText>?
 
   private(set) var inFlight = 0
   private(set) var waitingOutcomes = 0
@@ -57,7 +57,7 @@ struct Outbox: ~Copyable {
   private(set) var expired: UInt64 = 0
   private(set) var resent: UInt64 = 0
   /// For requests that come one at a time: where the response is kept whole. Not owned.
-  var whole: UnsafeMutablePointer<WholeAnswer>?
+  var whole: UnsafeMutablePointer<WholeResponse>?
   /// The session's counts for a monitoring system, where its connections reach them too.
   let metrics: UnsafeMutablePointer<apns_session_metrics_t>
 
@@ -414,17 +414,17 @@ struct Outbox: ~Copyable {
     return isLacking
   }
 
-  /// Its stream has ended; `takeAnswered` returns it. If it was neither answered nor refused, it is
+  /// Its stream has ended; `takeResponded` returns it. If it was neither answered nor refused, it is
   /// in doubt.
   mutating func streamEnded(_ slot: Int) {
     guard entries[slot].state == .inFlight else { return }
     inFlight &-= 1
-    if !entries[slot].isAnswered {
+    if !entries[slot].hasResponse {
       entries[slot].status = 0
       if !entries[slot].isRefused { noteDoubt(slot) }
     }
-    entries[slot].state = .answered
-    entries.append(slot, to: &answered)
+    entries[slot].state = .responded
+    entries.append(slot, to: &responded)
   }
 
   private func noteDoubt(_ slot: Int) {
@@ -433,7 +433,7 @@ struct Outbox: ~Copyable {
     if entries[slot].doubts < .max { entries[slot].doubts &+= 1 }
   }
 
-  mutating func takeAnswered() -> Int? { entries.takeFirst(of: &answered) }
+  mutating func takeResponded() -> Int? { entries.takeFirst(of: &responded) }
 
   /// Everything that a connection had in flight is handled like a response, in order.
   @inline(never)
@@ -460,7 +460,7 @@ struct Outbox: ~Copyable {
 
   /// Reads the body of a response with a status other than 200. `isRepeated`: it has the same
   /// reason as the last time. `goneSince` is in UNIX milliseconds, 0 if missing.
-  mutating func readAnswer(_ slot: Int) -> (reason: Reason, goneSince: Int64, isRepeated: Bool) {
+  mutating func readResponse(_ slot: Int) -> (reason: Reason, goneSince: Int64, isRepeated: Bool) {
     let reason = entries[slot].body?.pointee.reason() ?? .other
     let isRepeated = entries[slot].lastReason == reason
     note(reason, slot)
@@ -511,7 +511,7 @@ struct Outbox: ~Copyable {
   }
 
   /// An unresolved request may have arrived.
-  var isAnyInFlight: Bool { inFlight > 0 || !answered.isEmpty }
+  var isAnyInFlight: Bool { inFlight > 0 || !responded.isEmpty }
 
   /// It is resolved.
   mutating func end(_ slot: Int, as outcome: Outcome) {
@@ -611,12 +611,12 @@ struct Outbox: ~Copyable {
       } else if entries[slot].state == .inFlight {
         let isBegun = giveUp(&self, slot)
         // The rest of its request was missing, of which nobody wants to know.
-        if entries[slot].isAnswered {
+        if entries[slot].hasResponse {
           streamEnded(slot)
         } else {
-          giveUpAnswer(slot, isBegun, rejected)
+          giveUpResponse(slot, isBegun, rejected)
         }
-        if entries[slot].state == .answered { first = now }
+        if entries[slot].state == .responded { first = now }
       }
     }
     if queued > 0 { endTakenBack(rejected) }
@@ -636,7 +636,7 @@ struct Outbox: ~Copyable {
     }
   }
 
-  private mutating func giveUpAnswer(
+  private mutating func giveUpResponse(
     _ slot: Int, _ isBegun: Bool, _ rejected: (Reason) -> Void
   ) {
     inFlight &-= 1
@@ -662,7 +662,7 @@ struct Outbox: ~Copyable {
 
   /// Everything without an end gets one.
   mutating func abandon() {
-    (again, apart, answered) = (OutboxList(), OutboxList(), OutboxList())
+    (again, apart, responded) = (OutboxList(), OutboxList(), OutboxList())
     later.forgetAll()
     order = nil
     inFlight = 0
@@ -709,7 +709,7 @@ struct Outbox: ~Copyable {
     let entry = entries + (Int(ended.first) &- 1)
     let taken = WaitingOutcome(
       outcome: entry.pointee.outcome, identifier: entry.pointee.identifier,
-      userData: entry.pointee.userData, answer: entry.pointee.answer)
+      userData: entry.pointee.userData, response: entry.pointee.response)
     tookOutcome()
     return taken
   }
@@ -734,7 +734,7 @@ struct Outbox: ~Copyable {
     pushed = 0
     let taken = WaitingOutcome(
       outcome: entry.pointee.outcome, identifier: entry.pointee.identifier,
-      userData: entry.pointee.userData, answer: entry.pointee.answer)
+      userData: entry.pointee.userData, response: entry.pointee.response)
     if entry.pointee.state == .ended { report(slot) } else { entry.pointee.interest = .told }
     return taken
   }

@@ -4,7 +4,7 @@ import CSystem
 struct OutboxEntry {
   var userData: UnsafeMutableRawPointer?
   /// The response body; from malloc, nil without one.
-  var body: UnsafeMutablePointer<AnswerText>?
+  var body: UnsafeMutablePointer<ResponseText>?
   var identifier: UInt32
   /// Where its request starts in the store.
   var place: UInt32
@@ -121,30 +121,30 @@ struct OutboxEntry {
 
   /// Only a whole response counts: its header fields and the end of the stream, without an error in
   /// between.
-  var isAnswered: Bool { isWhole && !isReset && status >= 200 }
+  var hasResponse: Bool { isWhole && !isReset && status >= 200 }
 
   /// The response for the caller. If the outcome is unknown, the last response that requested a
   /// retry.
-  var answer: ServiceAnswer? {
+  var response: ServiceResponse? {
     let none = UnsafeRawBufferPointer(start: nil, count: 0)
     switch outcome {
     case .accepted:
-      return ServiceAnswer(
+      return ServiceResponse(
         status: status, reason: 0, reasonText: none, goneSince: 0, retryAfter: 0, isAsked: false,
         id: Self.words(id), unique: Self.words(unique))
     case .rejected where interest != .expired:
-      return ServiceAnswer(
+      return ServiceResponse(
         status: status, reason: lastReason.number, reasonText: body?.text ?? none,
         goneSince: body?.pointee.goneSince ?? 0,
         retryAfter: lastReason.retryAfter(
-          answered: Int(status), asked: body?.pointee.retryAfter ?? 0),
+          httpStatus: Int(status), asked: body?.pointee.retryAfter ?? 0),
         isAsked: (body?.pointee.retryAfter ?? 0) > 0,
         id: Self.words(id), unique: Self.words(unique))
     case .rejected, .unknown, .cancelled, .expired:
       guard lastStatus != 0 else { return nil }
-      return ServiceAnswer(
+      return ServiceResponse(
         status: lastStatus, reason: lastReason.number, reasonText: lastReason.text ?? none,
-        goneSince: 0, retryAfter: lastReason.retryAfter(answered: Int(lastStatus), asked: asked),
+        goneSince: 0, retryAfter: lastReason.retryAfter(httpStatus: Int(lastStatus), asked: asked),
         isAsked: asked > 0, id: outcome.isRejected ? Self.words(id) : (0, 0),
         unique: outcome.isRejected ? Self.words(unique) : (0, 0))
     }
@@ -171,7 +171,7 @@ enum OutboxState: UInt8 {
   case queued
   case inFlight
   /// Its stream has ended and is not processed yet.
-  case answered
+  case responded
   /// It has its outcome, which waits to be taken.
   case ended
   /// It is not needed any more.
@@ -180,7 +180,7 @@ enum OutboxState: UInt8 {
 
 /// The body of a response that is not 200: a short JSON object. Once it has been read, the reason
 /// in it.
-struct AnswerText {
+struct ResponseText {
   /// More than any of Apple's reasons takes.
   private static let capacity = 255
   /// A body that today's APNs would not write is read up to this length.
@@ -243,13 +243,13 @@ struct AnswerText {
   /// Reads the object, and keeps the fields that the caller gets.
   mutating func reason() -> Reason {
     let length = Int(count)
-    let said: AnswerBody
+    let said: ResponseBody
     if let long {
-      said = AnswerBody(UnsafeRawBufferPointer(start: long, count: longCount))
+      said = ResponseBody(UnsafeRawBufferPointer(start: long, count: longCount))
       freeLong()
     } else {
       said = withUnsafeBytes(of: &bytes) {
-        AnswerBody(UnsafeRawBufferPointer(rebasing: $0[0..<length]))
+        ResponseBody(UnsafeRawBufferPointer(rebasing: $0[0..<length]))
       }
     }
     goneSince = said.timestamp
@@ -259,7 +259,7 @@ struct AnswerText {
   }
 }
 
-extension UnsafeMutablePointer<AnswerText> {
+extension UnsafeMutablePointer<ResponseText> {
   func end() {
     pointee.freeLong()
     free(self)
@@ -272,11 +272,11 @@ extension UnsafeMutablePointer<AnswerText> {
 
 extension UnsafeMutablePointer<OutboxEntry> {
   /// Where the response's body is kept; nil if out of memory.
-  func makeBody() -> UnsafeMutablePointer<AnswerText>? {
+  func makeBody() -> UnsafeMutablePointer<ResponseText>? {
     if let body = pointee.body { return body }
-    guard let memory = malloc(MemoryLayout<AnswerText>.size) else { return nil }
-    let body = memory.bindMemory(to: AnswerText.self, capacity: 1)
-    body.initialize(to: AnswerText())
+    guard let memory = malloc(MemoryLayout<ResponseText>.size) else { return nil }
+    let body = memory.bindMemory(to: ResponseText.self, capacity: 1)
+    body.initialize(to: ResponseText())
     pointee.body = body
     return body
   }

@@ -27,20 +27,20 @@ extension Outbox {
     _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ slot: Int
   ) -> Bool {
     let entry = entries + slot
-    let isAnswered = entry.pointee.status != 0
+    let hasResponse = entry.pointee.status != 0
     if Self.isText(name, ":status") {
       // There is exactly one, before all other fields, and none after the body.
-      guard !isAnswered, let status = Self.status(value) else { return false }
+      guard !hasResponse, let status = Self.status(value) else { return false }
       entry.pointee.status = status
       return true
     }
     // Fields of a 1xx do not belong to the response, which is still to come.
-    if isAnswered, entry.pointee.status < 200 { return name.first != UInt8(ascii: ":") }
-    if Self.isText(name, "apns-id"), isAnswered {
+    if hasResponse, entry.pointee.status < 200 { return name.first != UInt8(ascii: ":") }
+    if Self.isText(name, "apns-id"), hasResponse {
       if isTold(entry) { entry.pointee.hear(id: value) }
       return true
     }
-    if name.count == 14, isAnswered {
+    if name.count == 14, hasResponse {
       if name.equals("content-length") {
         guard let length = Self.number(value), entry.pointee.bodyLength == 0 else { return false }
         entry.pointee.bodyLength = length &+ 1
@@ -49,7 +49,7 @@ extension Outbox {
         return true
       }
     }
-    if name.count == 15, isAnswered {
+    if name.count == 15, hasResponse {
       if name.equals("apns-request-id"), request(slot).purpose != .device {
         if isTold(entry) { entry.pointee.hear(id: value) }
       } else if name.equals("apns-channel-id") {
@@ -60,7 +60,7 @@ extension Outbox {
     if name.count == 11, entry.pointee.status > 200, name.equals("retry-after") {
       entry.makeBody()?.pointee.read(retryAfter: value)
     }
-    return isAnswered && name.first != UInt8(ascii: ":")
+    return hasResponse && name.first != UInt8(ascii: ":")
   }
 
   /// Whether the caller gets a response with that status.
@@ -108,13 +108,13 @@ extension Outbox {
     entry.pointee.isWhole = true
     let length = entry.pointee.bodyLength
     if length > 0, length &- 1 != entry.pointee.bodyHeard { entry.pointee.isReset = true }
-    return !isWritten(slot, at: record) && answeredEarly(slot)
+    return !isWritten(slot, at: record) && respondedEarly(slot)
   }
 
   /// The response came before all of the request was written. A server may refuse an incomplete
   /// request (RFC 9113, 8.1), but not have accepted it.
   @inline(never)
-  private mutating func answeredEarly(_ slot: Int) -> Bool {
+  private mutating func respondedEarly(_ slot: Int) -> Bool {
     if entries[slot].status < 300 { entries[slot].isReset = true }
     return unsent(slot) > 0
   }
@@ -141,7 +141,7 @@ extension Outbox {
       entry.pointee.turnedAway &+= 1
     }
     streamEnded(slot)
-    return entry.pointee.isAnswered ? entry.pointee.status : nil
+    return entry.pointee.hasResponse ? entry.pointee.status : nil
   }
 
   // MARK: Texts

@@ -123,16 +123,16 @@ package struct Reason: Equatable {
   /// The equivalent status of the binary interface, if the notification is rejected.
   var reject: UInt8 { row?.reject ?? (self == .none ? 0 : 255) }
 
-  /// `answered` is the response's HTTP status, which decides if the text is not known.
-  func remedy(answered: Int) -> Remedy {
+  /// `httpStatus` is the response's HTTP status, which decides if the text is not known.
+  func remedy(httpStatus: Int) -> Remedy {
     if let row { return row.remedy }
-    return answered == 429 || answered >= 500 ? .wait : .reject
+    return httpStatus == 429 || httpStatus >= 500 ? .wait : .reject
   }
 
   /// After how many seconds a notification with this response may be sent again. `asked` is the
   /// response's retry-after, 0 if missing. 0: there is no point in it.
-  func retryAfter(answered: Int, asked: Seconds) -> Seconds {
-    switch remedy(answered: answered) {
+  func retryAfter(httpStatus: Int, asked: Seconds) -> Seconds {
+    switch remedy(httpStatus: httpStatus) {
     case .reject, .unregistered, .renewToken: return 0
     case .wait, .reconnect, .reconnectOnce: break
     }
@@ -140,6 +140,6 @@ package struct Reason: Equatable {
     // APNs refuses provider tokens that change more often than every 20 minutes.
     if self == Reason(28) { return 1200 }
     // Apple's words for 5xx are 15 minutes.
-    return answered >= 500 ? 900 : 60
+    return httpStatus >= 500 ? 900 : 60
   }
 }

@@ -145,17 +145,17 @@ static channels_object *begin(zval *self) {
 }
 
 static void tell_refusal(const channels_object *own, zend_object *thrown) {
-  apns_channels_response_t answer = APNS_CHANNELS_RESPONSE_INIT;
+  apns_channels_response_t response = APNS_CHANNELS_RESPONSE_INIT;
   zend_class_entry *ce = php_apns_class.rejected;
-  if (apns_channels_response(own->channels, &answer, NULL) != APNS_OK) return;
+  if (apns_channels_response(own->channels, &response, NULL) != APNS_OK) return;
   zval reason;
-  php_apns_reason_of(answer.reason, &reason);
+  php_apns_reason_of(response.reason, &reason);
   zend_update_property(ce, thrown, ZEND_STRL("reason"), &reason);
   zval_ptr_dtor(&reason);
-  zend_update_property_string(ce, thrown, ZEND_STRL("reasonText"), answer.reason_text);
-  zend_update_property_long(ce, thrown, ZEND_STRL("httpStatus"), answer.http_status);
-  zend_update_property_string(ce, thrown, ZEND_STRL("requestId"), answer.request_id);
-  zend_update_property_long(ce, thrown, ZEND_STRL("retryAfter"), answer.retry_after_s);
+  zend_update_property_string(ce, thrown, ZEND_STRL("reasonText"), response.reason_text);
+  zend_update_property_long(ce, thrown, ZEND_STRL("httpStatus"), response.http_status);
+  zend_update_property_string(ce, thrown, ZEND_STRL("requestId"), response.request_id);
+  zend_update_property_long(ce, thrown, ZEND_STRL("retryAfter"), response.retry_after_s);
 }
 
 /* Ends a request; false, and an exception. */
@@ -260,21 +260,21 @@ PHP_METHOD(Apns_Channels, list) {
 /* ---- Beside requests ----------------------------------------------------------------- */
 
 PHP_METHOD(Apns_Channels, response) {
-  apns_channels_response_t answer = APNS_CHANNELS_RESPONSE_INIT;
+  apns_channels_response_t response = APNS_CHANNELS_RESPONSE_INIT;
   apns_error_t error = APNS_ERROR_INIT;
   if (zend_parse_parameters_none() == FAILURE) return;
   channels_object *own = constructed(ZEND_THIS);
   if (!own) return;
-  if (!php_apns_is_well(apns_channels_response(own->channels, &answer, &error), &error)) return;
-  if (answer.http_status == 0) RETURN_NULL();
+  if (!php_apns_is_well(apns_channels_response(own->channels, &response, &error), &error)) return;
+  if (response.http_status == 0) RETURN_NULL();
   array_init(return_value);
-  add_assoc_long(return_value, "http_status", answer.http_status);
+  add_assoc_long(return_value, "http_status", response.http_status);
   zval reason;
-  php_apns_reason_of(answer.reason, &reason);
+  php_apns_reason_of(response.reason, &reason);
   add_assoc_zval(return_value, "reason", &reason);
-  add_assoc_string(return_value, "reason_text", answer.reason_text);
-  add_assoc_string(return_value, "request_id", answer.request_id);
-  add_assoc_long(return_value, "retry_after", answer.retry_after_s);
+  add_assoc_string(return_value, "reason_text", response.reason_text);
+  add_assoc_string(return_value, "request_id", response.request_id);
+  add_assoc_long(return_value, "retry_after", response.retry_after_s);
 }
 
 PHP_METHOD(Apns_Channels, cancel) {

@@ -32,16 +32,16 @@ static void tell_text(zval *property, const char *text) {
   }
 }
 
-static void tell_answer(zend_object *event, const php_apns_answer *answer) {
-  static const php_apns_answer nothing;
-  if (!answer) answer = &nothing;
-  php_apns_reason_of(answer->reason, OBJ_PROP_NUM(event, REASON));
-  ZVAL_LONG(OBJ_PROP_NUM(event, HTTP_STATUS), answer->http_status);
-  ZVAL_LONG(OBJ_PROP_NUM(event, TIMESTAMP), answer->timestamp);
-  ZVAL_LONG(OBJ_PROP_NUM(event, RETRY_AFTER), answer->retry_after);
-  tell_text(OBJ_PROP_NUM(event, APNS_ID), answer->apns_id);
-  tell_text(OBJ_PROP_NUM(event, UNIQUE_ID), answer->unique_id);
-  ZVAL_STRING(OBJ_PROP_NUM(event, REASON_TEXT), answer->reason_text);
+static void report_response(zend_object *event, const php_apns_response *response) {
+  static const php_apns_response nothing;
+  if (!response) response = &nothing;
+  php_apns_reason_of(response->reason, OBJ_PROP_NUM(event, REASON));
+  ZVAL_LONG(OBJ_PROP_NUM(event, HTTP_STATUS), response->http_status);
+  ZVAL_LONG(OBJ_PROP_NUM(event, TIMESTAMP), response->timestamp);
+  ZVAL_LONG(OBJ_PROP_NUM(event, RETRY_AFTER), response->retry_after);
+  tell_text(OBJ_PROP_NUM(event, APNS_ID), response->apns_id);
+  tell_text(OBJ_PROP_NUM(event, UNIQUE_ID), response->unique_id);
+  ZVAL_STRING(OBJ_PROP_NUM(event, REASON_TEXT), response->reason_text);
 }
 
 static void tell_outcome(zend_object *event, const php_apns_record *record) {
@@ -58,7 +58,7 @@ void php_apns_event_new(php_apns_record *record, zval *out) {
   object_init_ex(out, php_apns_class.event);
   zend_object *made = Z_OBJ_P(out);
   tell_outcome(made, record);
-  tell_answer(made, record->answer);
+  report_response(made, record->response);
   ZVAL_LONG(OBJ_PROP_NUM(made, IDENTIFIER), record->identifier);
   ZVAL_STR(OBJ_PROP_NUM(made, TOKEN), php_apns_token_hex(record->token, record->token_length));
   php_apns_record_user_data(record, OBJ_PROP_NUM(made, USER_DATA));
@@ -150,27 +150,27 @@ PHP_METHOD(Apns_Event, __construct) {
     zend_throw_error(NULL, "Apns\\Event is already constructed");
     return;
   }
-  php_apns_answer answer = {.reason = number_of(&php_apns_reasons, reason)};
+  php_apns_response response = {.reason = number_of(&php_apns_reasons, reason)};
   php_apns_record record = {.kind = number_of(&php_apns_event_kinds, kind),
                             .reject = number_of(&php_apns_rejects, reject)};
-  if (usual_status && reason) http_status = apns_reason_http_status((apns_reason_t)answer.reason);
+  if (usual_status && reason) http_status = apns_reason_http_status((apns_reason_t)response.reason);
   if (usual_status && !reason && record.kind == APNS_EVENT_ACCEPTED) http_status = 200;
   if (!usual_reject) record.reject = (int32_t)reject_status;
   if (!in_range(identifier, 5, UINT32_MAX) || !in_range(http_status, 6, UINT16_MAX) ||
       !in_range(retry_after, 9, UINT32_MAX) || !in_range(record.reject, 13, UINT8_MAX) ||
-      !fits(reason_text, 7, answer.reason_text, sizeof answer.reason_text)) {
+      !fits(reason_text, 7, response.reason_text, sizeof response.reason_text)) {
     return;
   }
   if (!reason_text && reason) {
-    snprintf(answer.reason_text, sizeof answer.reason_text, "%s",
-             apns_reason_text((apns_reason_t)answer.reason));
+    snprintf(response.reason_text, sizeof response.reason_text, "%s",
+             apns_reason_text((apns_reason_t)response.reason));
   }
-  answer.http_status = (uint16_t)http_status;
-  answer.timestamp = timestamp;
-  answer.retry_after = (uint32_t)retry_after;
-  record.answer = &answer;
+  response.http_status = (uint16_t)http_status;
+  response.timestamp = timestamp;
+  response.retry_after = (uint32_t)retry_after;
+  record.response = &response;
   tell_outcome(made, &record);
-  tell_answer(made, &answer);
+  report_response(made, &response);
   tell_given(OBJ_PROP_NUM(made, APNS_ID), apns_id);
   tell_given(OBJ_PROP_NUM(made, UNIQUE_ID), unique_id);
   tell_given(OBJ_PROP_NUM(made, REQUEST), request);
@@ -218,13 +218,13 @@ PHP_METHOD(Apns_Event, __toString) {
   if (zend_parse_parameters_none() == FAILURE) return;
   zend_object *event = Z_OBJ_P(ZEND_THIS);
   zval *text = OBJ_PROP_NUM(event, REASON_TEXT);
-  php_apns_answer answer = {.reason = number_of(&php_apns_reasons, OBJ_PROP_NUM(event, REASON)),
-                            .http_status = (uint16_t)number(ZEND_THIS, HTTP_STATUS)};
+  php_apns_response response = {.reason = number_of(&php_apns_reasons, OBJ_PROP_NUM(event, REASON)),
+                                .http_status = (uint16_t)number(ZEND_THIS, HTTP_STATUS)};
   if (Z_TYPE_P(text) == IS_STRING)
-    snprintf(answer.reason_text, sizeof answer.reason_text, "%s", Z_STRVAL_P(text));
+    snprintf(response.reason_text, sizeof response.reason_text, "%s", Z_STRVAL_P(text));
   const php_apns_record record = {.kind = kind_of(ZEND_THIS),
                                   .reject = (int32_t)number(ZEND_THIS, REJECT_STATUS),
-                                  .answer = &answer};
+                                  .response = &response};
   RETURN_STR(php_apns_describe(&record));
 }
 

@@ -135,7 +135,7 @@ static void log_note(const php_apns_tracked *tracked, const php_apns_record *rec
            : kind                              ? kind
                                                : "unknown",
            record->kind != APNS_EVENT_REJECTED ? ""
-           : record->answer                    ? record->answer->reason_text
+           : record->response                  ? record->response->reason_text
                                                : apns_reject_text((apns_reject_t)record->reject));
   php_log_err(text);
   efree(text);

@@ -307,13 +307,13 @@ typedef struct php_apns_request {
 } php_apns_request;
 
 /* APNs' response; HTTP/2 only. */
-typedef struct php_apns_answer {
+typedef struct php_apns_response {
   int64_t timestamp;
   int32_t reason;
   uint32_t retry_after; /* seconds */
   uint16_t http_status;
   char apns_id[40], unique_id[40], reason_text[64];
-} php_apns_answer;
+} php_apns_response;
 
 typedef struct php_apns_record {
   struct php_apns_record *before, *after;
@@ -323,7 +323,7 @@ typedef struct php_apns_record {
   uint32_t identifier;
   int32_t kind; /* 0: no outcome yet */
   int32_t reject;
-  php_apns_answer *answer; /* NULL without a response */
+  php_apns_response *response; /* NULL without a response */
   uint8_t token_length;
   uint8_t token[];
 } php_apns_record;

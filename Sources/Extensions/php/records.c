@@ -117,7 +117,7 @@ php_apns_record *php_apns_record_new(const uint8_t *token, size_t token_length, 
 }
 
 void php_apns_record_free(php_apns_record *record) {
-  if (record->answer) pefree(record->answer, true);
+  if (record->response) pefree(record->response, true);
   if (record->request) {
     forget(&record->user_data);
     php_apns_request_release(record->request);
@@ -136,14 +136,14 @@ void php_apns_record_tell(php_apns_record *record, const apns_event_t *event) {
   record->kind = event->kind;
   record->reject = event->reject;
   if (event->http_status != 0 || event->reason_text[0] != '\0') {
-    record->answer = pemalloc(sizeof *record->answer, true);
-    record->answer->timestamp = event->timestamp;
-    record->answer->retry_after = event->retry_after_s;
-    record->answer->reason = event->reason;
-    record->answer->http_status = event->http_status;
-    memcpy(record->answer->apns_id, event->apns_id, sizeof event->apns_id);
-    memcpy(record->answer->unique_id, event->unique_id, sizeof event->unique_id);
-    memcpy(record->answer->reason_text, event->reason_text, sizeof event->reason_text);
+    record->response = pemalloc(sizeof *record->response, true);
+    record->response->timestamp = event->timestamp;
+    record->response->retry_after = event->retry_after_s;
+    record->response->reason = event->reason;
+    record->response->http_status = event->http_status;
+    memcpy(record->response->apns_id, event->apns_id, sizeof event->apns_id);
+    memcpy(record->response->unique_id, event->unique_id, sizeof event->unique_id);
+    memcpy(record->response->reason_text, event->reason_text, sizeof event->reason_text);
   }
 }
 

@@ -20,10 +20,10 @@ zend_string *php_apns_describe(const php_apns_record *record) {
   char text[160];
   event.kind = record->kind;
   event.reject = record->reject;
-  if (record->answer) {
-    event.reason = record->answer->reason;
-    event.http_status = record->answer->http_status;
-    memcpy(event.reason_text, record->answer->reason_text, sizeof event.reason_text);
+  if (record->response) {
+    event.reason = record->response->reason;
+    event.http_status = record->response->http_status;
+    memcpy(event.reason_text, record->response->reason_text, sizeof event.reason_text);
   }
   const size_t length = apns_event_describe(&event, text, sizeof text);
   return zend_string_init(text, length, false);
@@ -31,18 +31,18 @@ zend_string *php_apns_describe(const php_apns_record *record) {
 
 /* ": this certificate or key may not push to the topic, since ..."; "" without more to explain. */
 static zend_string *tell_more(const php_apns_record *record) {
-  const php_apns_answer *answer =
-      record->answer && record->answer->http_status != 0 ? record->answer : NULL;
+  const php_apns_response *response =
+      record->response && record->response->http_status != 0 ? record->response : NULL;
   char since[48] = "";
   struct tm calendar;
-  const time_t time = answer ? (time_t)answer->timestamp : 0;
+  const time_t time = response ? (time_t)response->timestamp : 0;
   const char *words = NULL;
-  if (record->kind == APNS_EVENT_ACCEPTED && answer)
-    return strpprintf(0, " (HTTP %u)", answer->http_status);
-  if (record->kind == APNS_EVENT_REJECTED && !answer) words = words_of(rejects, record->reject);
-  if ((record->kind == APNS_EVENT_REJECTED || record->kind == APNS_EVENT_UNKNOWN) && answer &&
-      answer->reason != APNS_REASON_NONE) {
-    words = words_of(reasons, answer->reason);
+  if (record->kind == APNS_EVENT_ACCEPTED && response)
+    return strpprintf(0, " (HTTP %u)", response->http_status);
+  if (record->kind == APNS_EVENT_REJECTED && !response) words = words_of(rejects, record->reject);
+  if ((record->kind == APNS_EVENT_REJECTED || record->kind == APNS_EVENT_UNKNOWN) && response &&
+      response->reason != APNS_REASON_NONE) {
+    words = words_of(reasons, response->reason);
     /* A peer may send a number that is not a valid time. */
     if (time > 0 && time <= 253402300799 && gmtime_r(&time, &calendar))
       strftime(since, sizeof since, ", since %Y-%m-%d %H:%M:%S UTC", &calendar);

@@ -34,7 +34,7 @@ typedef struct request {
   apns_channel_description_t described;
   char *list; /* from malloc: texts, each with a NUL */
   size_t list_length;
-  apns_channels_response_t answer;
+  apns_channels_response_t response;
 } request_t;
 
 /* Copies the list, since another thread may make a request before Python has all of it. */
@@ -78,7 +78,7 @@ static bool call_once(channels_t *self, request_t *request, apns_status_t *statu
   PyThreadState *others = self->never_waits ? NULL : PyEval_SaveThread();
   if (self->channels) {
     *status_out = call(self->channels, request, error);
-    apns_channels_response(self->channels, &request->answer, NULL);
+    apns_channels_response(self->channels, &request->response, NULL);
   } else {
     *status_out = error->status = APNS_ERR_CLOSED;
     PyOS_snprintf(error->message, sizeof error->message, "the channels were closed");
@@ -111,11 +111,11 @@ static void tell_lines(channels_t *self, log_lines_t *lines) {
   PyErr_Restore(type, value, trace);
 }
 
-static PyObject *answer_make(const channels_t *self, const apns_channels_response_t *answer) {
-  if (answer->http_status == 0) Py_RETURN_NONE;
-  return PyObject_CallFunction(self->state->channels_response, "iissI", (int)answer->http_status,
-                               (int)answer->reason, answer->reason_text, answer->request_id,
-                               (unsigned)answer->retry_after_s);
+static PyObject *response_make(const channels_t *self, const apns_channels_response_t *response) {
+  if (response->http_status == 0) Py_RETURN_NONE;
+  return PyObject_CallFunction(self->state->channels_response, "iissI", (int)response->http_status,
+                               (int)response->reason, response->reason_text, response->request_id,
+                               (unsigned)response->retry_after_s);
 }
 
 /* Raises the library's error, with APNs' response. */
@@ -125,10 +125,10 @@ static void raise_refusal(const channels_t *self, const request_t *request,
   raise_error(self->state, error);
   if (error->status == APNS_ERR_AGAIN || error->status == APNS_ERR_CLOSED) return;
   PyErr_Fetch(&type, &value, &trace);
-  PyObject *answer = answer_make(self, &request->answer);
-  if (!answer) PyErr_Clear();
+  PyObject *response = response_make(self, &request->response);
+  if (!response) PyErr_Clear();
   PyErr_Restore(type, value, trace);
-  annotate_exception_with("response", answer);
+  annotate_exception_with("response", response);
 }
 
 /* False with an exception. */
@@ -138,7 +138,7 @@ static bool ask(channels_t *self, request_t *request) {
   const unsigned long here = PyThread_get_thread_ident();
   log_lines_t lines = {0};
   bool fine;
-  request->answer = (apns_channels_response_t)APNS_CHANNELS_RESPONSE_INIT;
+  request->response = (apns_channels_response_t)APNS_CHANNELS_RESPONSE_INIT;
   /* A signal handler or a finalizer makes a request during another one. */
   if (self->asker == here && object_lock_is_of_this_process(&self->turn)) {
     PyErr_SetString(PyExc_RuntimeError, "this thread has a request under way");
@@ -282,15 +282,15 @@ static PyObject *get_timeout(PyObject *object, void *closure) {
   return PyFloat_FromDouble(ms / 1000.0);
 }
 
-static PyObject *get_answer(PyObject *object, void *closure) {
+static PyObject *get_response(PyObject *object, void *closure) {
   channels_t *self = (channels_t *)object;
-  apns_channels_response_t answer = APNS_CHANNELS_RESPONSE_INIT;
+  apns_channels_response_t response = APNS_CHANNELS_RESPONSE_INIT;
   (void)closure;
   if (!object_lock_is_of_this_process(&self->lock)) Py_RETURN_NONE;
   if (!object_lock_acquire(&self->lock, "channels")) return NULL;
-  apns_channels_response(self->channels, &answer, NULL);
+  apns_channels_response(self->channels, &response, NULL);
   object_lock_release(&self->lock);
-  return answer_make(self, &answer);
+  return response_make(self, &response);
 }
 
 /* ---- Beginning and end --------------------------------------------------------------- */
@@ -409,7 +409,7 @@ static PyGetSetDef properties[] = {
      "With `nonblocking`: in how many seconds the pending request is due, 0: now; None: not\n"
      "before the descriptor is readable. It becomes readable at that time automatically.",
      NULL},
-    {"response", get_answer, NULL,
+    {"response", get_response, NULL,
      "The response to the last request, a ChannelsResponse; None without a response.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
@@ -439,7 +439,7 @@ static PyType_Spec spec = {"libapns.Channels", sizeof(channels_t), 0,
 
 bool channels_load(module_state_t *state) {
   state->channel_description = load_attribute("libapns._channels", "description");
-  state->channels_response = load_attribute("libapns._channels", "answer");
+  state->channels_response = load_attribute("libapns._channels", "response");
   if (!state->channel_description || !state->channels_response) return false;
   state->channels = load_type(state->module, &spec);
   return state->channels != NULL;

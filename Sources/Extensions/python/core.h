@@ -256,17 +256,17 @@ void pending_table_free(pending_table_t *table);
 /* ---- outcomes.c: outcomes taken from the library, not yet by the program ----------- */
 
 /* APNs' response; HTTP/2 only. */
-typedef struct answer {
+typedef struct response {
   int64_t timestamp;
   int32_t reason;
   uint32_t retry_after; /* seconds */
   uint16_t http_status;
   char apns_id[40], reason_text[64], unique_id[40];
-} answer_t;
+} response_t;
 
 typedef struct outcome {
-  uintptr_t pending; /* number of the entry */
-  answer_t *answer;  /* from malloc; NULL without a response */
+  uintptr_t pending;    /* number of the entry */
+  response_t *response; /* from malloc; NULL without a response */
   uint32_t identifier;
   uint8_t kind;
   uint8_t reject;
@@ -285,9 +285,9 @@ static inline size_t outcomes_count(const outcomes_t *outcomes) {
 /* Makes room for one more; needs no interpreter lock. */
 bool outcomes_reserve(outcomes_t *outcomes);
 void outcomes_put(outcomes_t *outcomes, outcome_t outcome);
-/* Copies the event. `answer`, which may be NULL, is memory for the response, and is freed without
+/* Copies the event. `response`, which may be NULL, is memory for the response, and is freed without
    a response. */
-outcome_t outcome_make(const apns_event_t *event, answer_t *answer);
+outcome_t outcome_make(const apns_event_t *event, response_t *response);
 bool outcomes_take(outcomes_t *outcomes, outcome_t *outcome_out);
 /* Moves the oldest accepted outcomes to `gone`: one, and one more for every eight others before
    them, which have to move. Returns how many. */

@@ -178,8 +178,8 @@ static PyObject *member(PyObject **members, PyObject *type, uint8_t number) {
 }
 
 PyObject *event_make(module_state_t *state, outcome_t outcome, pending_t *entry) {
-  static const answer_t nothing;
-  const answer_t *answer = outcome.answer ? outcome.answer : &nothing;
+  static const response_t nothing;
+  const response_t *response = outcome.response ? outcome.response : &nothing;
   PyObject *user_data = entry->object ? (PyObject *)entry->object : Py_None;
   PyObject *kind = state->event_kinds[outcome.kind];
   Py_INCREF(user_data);
@@ -189,15 +189,15 @@ PyObject *event_make(module_state_t *state, outcome_t outcome, pending_t *entry)
       member(state->rejects, state->reject_class, outcome.reject),
       PyLong_FromUnsignedLong(outcome.identifier),
       user_data,
-      member(state->reasons, state->reason_class, (uint8_t)answer->reason),
-      PyLong_FromLong(answer->http_status),
-      PyLong_FromLongLong(answer->timestamp),
-      PyUnicode_FromString(answer->apns_id),
-      PyUnicode_FromString(answer->reason_text),
+      member(state->reasons, state->reason_class, (uint8_t)response->reason),
+      PyLong_FromLong(response->http_status),
+      PyLong_FromLongLong(response->timestamp),
+      PyUnicode_FromString(response->apns_id),
+      PyUnicode_FromString(response->reason_text),
       PyBytes_FromStringAndSize((const char *)pending_token(entry), entry->token_length),
-      PyLong_FromUnsignedLong(answer->retry_after),
-      PyUnicode_FromString(answer->unique_id)};
-  free(outcome.answer);
+      PyLong_FromUnsignedLong(response->retry_after),
+      PyUnicode_FromString(response->unique_id)};
+  free(outcome.response);
   pending_free(entry);
   return make(state->event, values);
 }

@@ -40,8 +40,8 @@ size_t outcomes_forget(outcomes_t *outcomes, outcomes_t *gone) {
     if (one->kind != APNS_EVENT_ACCEPTED) {
       stay++;
     } else if (outcomes_reserve(gone)) {
-      free(one->answer);
-      one->answer = NULL;
+      free(one->response);
+      one->response = NULL;
       outcomes_put(gone, *one);
       count++;
     } else {
@@ -58,28 +58,28 @@ size_t outcomes_forget(outcomes_t *outcomes, outcomes_t *gone) {
   return count;
 }
 
-outcome_t outcome_make(const apns_event_t *event, answer_t *answer) {
-  if (answer && event->http_status == 0 && event->reason_text[0] == '\0') {
-    free(answer);
-    answer = NULL;
+outcome_t outcome_make(const apns_event_t *event, response_t *response) {
+  if (response && event->http_status == 0 && event->reason_text[0] == '\0') {
+    free(response);
+    response = NULL;
   }
-  if (answer) {
-    answer->timestamp = event->timestamp;
-    answer->reason = event->reason;
-    answer->http_status = event->http_status;
-    answer->retry_after = event->retry_after_s;
-    memcpy(answer->apns_id, event->apns_id, sizeof answer->apns_id);
-    memcpy(answer->reason_text, event->reason_text, sizeof answer->reason_text);
-    memcpy(answer->unique_id, event->unique_id, sizeof answer->unique_id);
+  if (response) {
+    response->timestamp = event->timestamp;
+    response->reason = event->reason;
+    response->http_status = event->http_status;
+    response->retry_after = event->retry_after_s;
+    memcpy(response->apns_id, event->apns_id, sizeof response->apns_id);
+    memcpy(response->reason_text, event->reason_text, sizeof response->reason_text);
+    memcpy(response->unique_id, event->unique_id, sizeof response->unique_id);
   }
   const uintptr_t number = (uintptr_t)event->user_data;
-  return (outcome_t){number & ~PENDING_OWNED, answer,
+  return (outcome_t){number & ~PENDING_OWNED, response,
                      event->identifier,       (uint8_t)event->kind,
                      (uint8_t)event->reject,  (number & PENDING_OWNED) != 0};
 }
 
 void outcomes_free(outcomes_t *outcomes) {
-  for (size_t i = outcomes->start; i < outcomes->end; i++) free(outcomes->items[i].answer);
+  for (size_t i = outcomes->start; i < outcomes->end; i++) free(outcomes->items[i].response);
   free(outcomes->items);
   *outcomes = (outcomes_t){0};
 }

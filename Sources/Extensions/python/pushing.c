@@ -96,9 +96,10 @@ static bool take_back(session_t *self, uint32_t identifier) {
 /* Sets the reason's text if APNs gave no reason. */
 static void explain(outcome_t *outcome, const char *why) {
   const bool lacks = outcome->kind != APNS_EVENT_ACCEPTED && outcome->kind != APNS_EVENT_REJECTED;
-  if (!lacks || outcome->answer || !(outcome->answer = calloc(1, sizeof *outcome->answer))) return;
-  char *text = outcome->answer->reason_text;
-  size_t length = strlen(why), room = sizeof outcome->answer->reason_text - 1;
+  if (!lacks || outcome->response || !(outcome->response = calloc(1, sizeof *outcome->response)))
+    return;
+  char *text = outcome->response->reason_text;
+  size_t length = strlen(why), room = sizeof outcome->response->reason_text - 1;
   if (length > room) {
     length = room;
     while (length > 0 && ((unsigned char)why[length] & 0xC0) == 0x80) length--;

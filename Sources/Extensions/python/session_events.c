@@ -27,9 +27,9 @@ void session_stop_others(PyThreadState *state) {
 /* ---- With the lock --------------------------------------------------------------- */
 
 /* Allocates memory for the response in the next event; false without memory. */
-static bool reserve_answer(answer_t **answer_out) {
-  *answer_out = malloc(sizeof **answer_out);
-  return *answer_out != NULL;
+static bool reserve_response(response_t **response_out) {
+  *response_out = malloc(sizeof **response_out);
+  return *response_out != NULL;
 }
 
 /* With Outcomes.ALL, accepted outcomes are dropped when this many outcomes wait; the library's
@@ -55,21 +55,21 @@ static void put_outcome(session_t *self, outcome_t outcome) {
     outcomes_put(&self->outcomes, outcome);
     return;
   }
-  free(outcome.answer);
-  outcome.answer = NULL;
+  free(outcome.response);
+  outcome.response = NULL;
   if (outcome.pending) outcomes_put(&self->unreported, outcome);
 }
 
 apns_status_t session_await_event(session_t *self, int32_t ms, apns_error_t *error) {
   apns_event_t event = APNS_EVENT_INIT;
-  answer_t *answer = NULL;
+  response_t *response = NULL;
   error->status = APNS_ERR_MEMORY;
-  if (!reserve(self) || !reserve_answer(&answer)) return APNS_ERR_MEMORY;
+  if (!reserve(self) || !reserve_response(&response)) return APNS_ERR_MEMORY;
   apns_status_t status = apns_session_next_event(self->session, &event, ms, error);
   if (status == APNS_OK) {
-    put_outcome(self, outcome_make(&event, answer));
+    put_outcome(self, outcome_make(&event, response));
   } else {
-    free(answer);
+    free(response);
   }
   return status;
 }
@@ -86,13 +86,13 @@ static size_t collect(session_t *self, size_t most) {
   size_t collected = 0;
   while (collected < stats.events && staying(self) < most && reserve(self)) {
     apns_event_t event = APNS_EVENT_INIT;
-    answer_t *answer;
-    if (!reserve_answer(&answer)) break;
+    response_t *response;
+    if (!reserve_response(&response)) break;
     if (apns_session_next_event(self->session, &event, 0, NULL)) {
-      free(answer);
+      free(response);
       break;
     }
-    put_outcome(self, outcome_make(&event, answer));
+    put_outcome(self, outcome_make(&event, response));
     collected++;
   }
   return collected;
@@ -177,8 +177,8 @@ static void deliver(session_t *self, outcomes_t *list) {
       waiter->open--;
       outcomes_put(&waiter->outcomes, outcome);
     } else if (owner == OWNER_TOLD) {
-      free(outcome.answer);
-      outcome.answer = NULL;
+      free(outcome.response);
+      outcome.response = NULL;
       outcomes_put(&self->unreported, outcome);
     } else {
       put_outcome(self, outcome);

@@ -9,7 +9,7 @@ import Testing
   @Test func aPeerThatOnlySendsWindowUpdatesIsDropped() {
     var budget = FloodBudget(at: 0)
     var taken = 0
-    while taken < 1 << 20, budget.take(windowUpdates, answers: 0, parts: 0, at: 0) { taken += 1 }
+    while taken < 1 << 20, budget.take(windowUpdates, responses: 0, parts: 0, at: 0) { taken += 1 }
     #expect(taken == Int(FloodBudget.maximum) / windowUpdates)
   }
 
@@ -17,16 +17,16 @@ import Testing
     var budget = FloodBudget(at: 0)
     var isSound = true
     for _ in 0..<1 << 18 where isSound {
-      isSound = budget.take(windowUpdates, answers: 0, parts: 1, at: 0)
+      isSound = budget.take(windowUpdates, responses: 0, parts: 1, at: 0)
     }
     #expect(isSound)
   }
 
   @Test func responsesRefillTheBudgetOnlyToItsMaximum() {
     var budget = FloodBudget(at: 0)
-    let isRefilled = budget.take(0, answers: .max, parts: .max, at: .max)
-    let isAllThere = budget.take(Int(FloodBudget.maximum), answers: 0, parts: 0, at: .max)
-    let isMoreThere = budget.take(1, answers: 0, parts: 0, at: .max)
+    let isRefilled = budget.take(0, responses: .max, parts: .max, at: .max)
+    let isAllThere = budget.take(Int(FloodBudget.maximum), responses: 0, parts: 0, at: .max)
+    let isMoreThere = budget.take(1, responses: 0, parts: 0, at: .max)
     #expect(isRefilled && isAllThere && !isMoreThere)
   }
 }

@@ -21,17 +21,17 @@ import Testing
     #expect(reason.status == vector.status)
     #expect(reason.reject == vector.reject)
     // The status of the response makes no difference.
-    for answered in [0, 200, 400, 410, 429, 503] {
-      #expect("\(reason.remedy(answered: answered))" == vector.remedy)
+    for status in [0, 200, 400, 410, 429, 503] {
+      #expect("\(reason.remedy(httpStatus: status))" == vector.remedy)
     }
   }
 
   @Test func unlistedReasonsDependOnTheStatus() {
     for status in [400, 401, 403, 404, 405, 410, 413, 421] {
-      #expect(Reason.other.remedy(answered: status) == .reject)
+      #expect(Reason.other.remedy(httpStatus: status) == .reject)
     }
     for status in [429, 500, 502, 503, 599] {
-      #expect(Reason.other.remedy(answered: status) == .wait)
+      #expect(Reason.other.remedy(httpStatus: status) == .wait)
     }
   }
 
@@ -41,7 +41,7 @@ import Testing
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: vector.hex.count, alignment: 1)
     defer { memory.deallocate() }
     memory.copyBytes(from: vector.hex)
-    let body = AnswerBody(UnsafeRawBufferPointer(memory))
+    let body = ResponseBody(UnsafeRawBufferPointer(memory))
     #expect((text(body.reason) ?? "other") == vector.reason)
     #expect(body.timestamp == vector.timestamp)
     #expect(body.text.count == vector.text.utf8.count)
@@ -63,11 +63,11 @@ import Testing
     var random = SplitMix64(seed: 7)
     for vector in try Vectors.answerBodies() where vector.hex.count < 200 {
       for end in 0..<vector.hex.count {
-        vector.hex[..<end].withUnsafeBytes { _ = AnswerBody($0) }
+        vector.hex[..<end].withUnsafeBytes { _ = ResponseBody($0) }
         var changed = vector.hex
         changed[end] = UInt8(truncatingIfNeeded: random.next())
         changed.withUnsafeBytes {
-          let body = AnswerBody($0)
+          let body = ResponseBody($0)
           #expect(body.text.count < ReasonText.capacity)
           #expect(body.timestamp >= 0)
         }

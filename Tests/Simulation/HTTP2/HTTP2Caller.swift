@@ -242,7 +242,7 @@ struct HTTP2Caller: Calling, ~Copyable {
     let entry = session.outbox.pointee.entries + slot
     guard entry.pointee.identifier == world.identifier(number) else { return false }
     switch entry.pointee.state {
-    case .queued, .inFlight, .answered: return true
+    case .queued, .inFlight, .responded: return true
     case .ended, .done: return false
     }
   }

@@ -244,14 +244,15 @@ extension HTTP2World {
 
   /// Whether the response asks for a retry after a pause.
   private func putsOff(_ asked: Asked) -> Bool {
-    switch Reason(UInt32(asked.reason)).remedy(answered: Int(asked.status)) {
+    switch Reason(UInt32(asked.reason)).remedy(httpStatus: Int(asked.status)) {
     case .wait, .reconnect, .reconnectOnce: true
     case .renewToken, .reject, .unregistered: false
     }
   }
 
   private func isServerError(_ asked: Asked) -> Bool {
-    Reason(UInt32(asked.reason)).remedy(answered: Int(asked.status)) == .wait && asked.status >= 500
+    Reason(UInt32(asked.reason)).remedy(httpStatus: Int(asked.status)) == .wait
+      && asked.status >= 500
   }
 
   /// The more often a notification was in doubt, the fewer may be in flight with it, so that the
@@ -290,7 +291,7 @@ extension HTTP2World {
 
   /// Whether the response allows a resend of the notification.
   private func asksAgain(_ asked: Asked) -> Bool {
-    switch Reason(UInt32(asked.reason)).remedy(answered: Int(asked.status)) {
+    switch Reason(UInt32(asked.reason)).remedy(httpStatus: Int(asked.status)) {
     case .wait, .reconnect, .reconnectOnce: true
     case .renewToken: asked.generation != nil || credentials > 0
     case .reject, .unregistered: false
@@ -526,7 +527,7 @@ extension HTTP2World {
   private func checkPatience(_ number: Int, _ asked: Asked) {
     let sent = ledger.sent[number]
     if sent.isCancelled || isDue(number) { return }
-    let remedy = Reason(UInt32(asked.reason)).remedy(answered: Int(asked.status))
+    let remedy = Reason(UInt32(asked.reason)).remedy(httpStatus: Int(asked.status))
     switch remedy {
     case .reject, .unregistered: return
     case .renewToken:

@@ -117,7 +117,7 @@ extension BinarySession where Net: ~Copyable {
       return
     case .proven:
       if connection.pointee.traffic.sentinel.isWhole {
-        metrics.noteAnswer(after: network.now &- connection.pointee.traffic.lastWrite)
+        metrics.noteResponse(after: network.now &- connection.pointee.traffic.lastWrite)
       }
       connection.pointee.expectsEnd = false
       connection.pointee.pace.proven()

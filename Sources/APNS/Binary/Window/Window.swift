@@ -691,7 +691,7 @@ struct Window: ~Copyable {
     if yielding > 0, entry.isAccepted { yielding &-= 1 }
     return WaitingOutcome(
       outcome: entry.outcome, identifier: entry.identifier, userData: entry.userData,
-      answer: nil)
+      response: nil)
   }
 
   // MARK: A push
@@ -712,13 +712,13 @@ struct Window: ~Copyable {
       pushedEnd = nil
       return WaitingOutcome(
         outcome: taken.outcome, identifier: identifier, userData: taken.userData,
-        answer: nil)
+        response: nil)
     }
     guard first < end, let position = find(identifier) else { return nil }
     entries[position & mask].noteTold()
     hasMarked = true
     return WaitingOutcome(
       outcome: .unknown, identifier: identifier, userData: entries[position & mask].userData,
-      answer: nil)
+      response: nil)
   }
 }

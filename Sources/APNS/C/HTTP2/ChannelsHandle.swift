@@ -10,8 +10,8 @@ struct ChannelsHandle: ~Copyable {
 
   init(_ given: apns_channels_options_t, _ credentials: OpaquePointer?) throws(Failure) {
     let made = try Self.make(given, credentials)
-    guard let listed = malloc(WholeAnswer.maxChannel) else { throw .outOfMemory }
-    self.listed = UnsafeMutableRawBufferPointer(start: listed, count: WholeAnswer.maxChannel)
+    guard let listed = malloc(WholeResponse.maxChannel) else { throw .outOfMemory }
+    self.listed = UnsafeMutableRawBufferPointer(start: listed, count: WholeResponse.maxChannel)
     session = made
   }
 
@@ -65,10 +65,10 @@ struct ChannelsHandle: ~Copyable {
 }
 
 /// Copies the response to the last channel management request into a zeroed structure.
-func reportResponse(_ answer: LastChannelAnswer, in told: inout apns_channels_response_t) {
-  told.http_status = answer.status
-  told.reason = Int32(answer.reason)
-  told.retry_after_s = answer.retryAfter
-  withUnsafeMutableBytes(of: &told.request_id) { UUIDText.write(answer.id, to: $0) }
-  withUnsafeMutableBytes(of: &told.reason_text) { answer.text.copy(to: $0) }
+func reportResponse(_ response: LastChannelResponse, in told: inout apns_channels_response_t) {
+  told.http_status = response.status
+  told.reason = Int32(response.reason)
+  told.retry_after_s = response.retryAfter
+  withUnsafeMutableBytes(of: &told.request_id) { UUIDText.write(response.id, to: $0) }
+  withUnsafeMutableBytes(of: &told.reason_text) { response.text.copy(to: $0) }
 }

@@ -10,7 +10,7 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
   private var session: HTTP2Session<Net, Tokens>
   /// The app, as in paths.
   private let app: ChannelText
-  private let whole: UnsafeMutablePointer<WholeAnswer>
+  private let whole: UnsafeMutablePointer<WholeResponse>
   private let waitMax: Nanoseconds
   /// The pending operation, its channel, and its deadline.
   private var pending: ChannelOperation?
@@ -18,7 +18,7 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
   private var due: Nanoseconds = 0
   /// The number of requests that timed out before it.
   private var timedOutBefore: UInt64 = 0
-  private(set) var last = LastChannelAnswer()
+  private(set) var last = LastChannelResponse()
   private var list: ChannelList?
   private var listed = ChannelText()
 
@@ -30,7 +30,7 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
     _ session: consuming HTTP2Session<Net, Tokens>, app: UnsafeRawBufferPointer,
     waitMax: Nanoseconds
   ) throws(Failure) {
-    guard let whole = WholeAnswer.make() else { throw .outOfMemory }
+    guard let whole = WholeResponse.make() else { throw .outOfMemory }
     self.whole = whole
     self.session = session
     self.waitMax = waitMax
@@ -40,7 +40,7 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
     self.session.outbox.pointee.whole = whole
   }
 
-  deinit { WholeAnswer.end(whole) }
+  deinit { WholeResponse.end(whole) }
 
   // MARK: Requests
 
@@ -119,7 +119,7 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
     }
     guard try work() else { throw .notYet }
     let outcome = session.outbox.pointee.takeOutcome()
-    last.note(outcome?.answer)
+    last.note(outcome?.response)
     pending = nil
     rest()
     switch outcome?.outcome {
@@ -133,7 +133,7 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
     _ operation: ChannelOperation, _ channel: ChannelText, _ body: UnsafeRawBufferPointer
   ) throws(Failure) {
     list = nil
-    last = LastChannelAnswer()
+    last = LastChannelResponse()
     whole.pointee.begin(isOnce: operation == .create)
     session.lookAtConnections(silentFor: Self.maxSilence)
     session.reconnects.forgetReason()
@@ -241,7 +241,7 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
         isLong
         ? Failure(APNS_ERR_PROTOCOL, cause: APNS_CAUSE_FLOOD) {
           $0.append("the service's answer has more than ")
-          $0.append(WholeAnswer.maximum >> 20)
+          $0.append(WholeResponse.maximum >> 20)
           $0.append(" MiB: ")
           session.network.append(to: &$0)
         } : .outOfMemory
@@ -271,20 +271,20 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
 }
 
 /// The response to the last request.
-struct LastChannelAnswer {
+struct LastChannelResponse {
   private(set) var status: UInt16 = 0
   private(set) var reason: UInt8 = 0
   private(set) var retryAfter: Seconds = 0
   private(set) var id: (UInt64, UInt64) = (0, 0)
   private(set) var text = ReasonText()
 
-  mutating func note(_ answer: ServiceAnswer?) {
-    self = LastChannelAnswer()
-    guard let answer else { return }
-    status = answer.status
-    reason = answer.reason
-    retryAfter = answer.retryAfter
-    id = answer.id
-    text = ReasonText(plain: answer.reasonText)
+  mutating func note(_ response: ServiceResponse?) {
+    self = LastChannelResponse()
+    guard let response else { return }
+    status = response.status
+    reason = response.reason
+    retryAfter = response.retryAfter
+    id = response.id
+    text = ReasonText(plain: response.reasonText)
   }
 }

@@ -65,7 +65,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     }
     outbox.pointee.connectionEnded(UInt16(truncatingIfNeeded: connection.pointee.number))
     reconnects.lost(connection.pointee.link, inDoubt: owed > 0, on: &network)
-    checkAnswered()
+    takeResponses()
     log?.resent(
       sentAgain &- again, unknown: outbox.pointee.unknown &- unknown,
       on: connection.pointee.link.serial)

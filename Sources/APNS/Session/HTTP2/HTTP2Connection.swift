@@ -21,7 +21,7 @@ struct HTTP2Connection {
   /// Streams abandoned since the last response, and how many responses there were.
   var abandoned = 0
   var due = DueStreams()
-  var answersBefore: UInt64 = 0
+  var responsesBefore: UInt64 = 0
   /// It shows credentials that the session no longer uses.
   var isReplaced = false
   /// There may be more to read even if a wait reports nothing; and how many bytes were read since

@@ -63,7 +63,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     } rejected: {
       metrics.noteRejection(reason: $0.number)
     }
-    checkAnswered()
+    takeResponses()
     let (safe, inDoubt) = (outbox.pointee.expired &- expired, outbox.pointee.unknown &- unknown)
     if safe &+ inDoubt > 0 { log?.at(now).due(safe: safe, inDoubt: inDoubt) }
     askSilent(at: now)

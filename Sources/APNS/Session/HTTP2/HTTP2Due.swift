@@ -21,7 +21,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       case .open:
         if connection.pointee.isUnread { return 0 }
         due = min(due, connection.pointee.link.stallDue(timeout: options.writeTimeout))
-        due = min(due, askDue(connection), answerDue(connection))
+        due = min(due, askDue(connection), responseDue(connection))
         if hadExtra, isIdleExtra(connection) { return 0 }
         if !outbox.pointee.hasNothingToSend {
           due = min(due, trialDue(connection))

@@ -41,17 +41,17 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         heardAt = SendTime(nanoseconds: connection.pointee.lastRead)
         outbox.pointee.metrics.pointee.bytes_read &+= UInt64(count.magnitude)
         let bytes = UnsafeRawBufferPointer(rebasing: readBuffer[0..<min(count, readBuffer.count)])
-        let answers = connection.pointee.codec.pointee.answers
+        let responses = connection.pointee.codec.pointee.responses
         let inFlight = connection.pointee.codec.pointee.inFlight
         // HTTP/2 itself reads no clock.
         if let log { _ = log.at(connection.pointee.lastReceived) }
         let isHTTP2 = connection.pointee.codec.receive(bytes)
         let isOfUse = connection.pointee.budget.take(
-          count, answers: connection.pointee.codec.pointee.answers &- answers,
+          count, responses: connection.pointee.codec.pointee.responses &- responses,
           parts: connection.pointee.codec.pointee.takePartsWritten(),
           at: connection.pointee.lastRead
         )
-        checkAnswered()
+        takeResponses()
         if connection.pointee.codec.pointee.inFlight < inFlight {
           connection.pointee.heldSince = connection.pointee.lastRead
         }
@@ -134,10 +134,10 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     isSilent: Bool
   ) {
     let codec = connection.pointee.codec
-    if codec.pointee.answers != connection.pointee.answersBefore {
+    if codec.pointee.responses != connection.pointee.responsesBefore {
       connection.pointee.abandoned = 0
     }
-    connection.pointee.answersBefore = codec.pointee.answers
+    connection.pointee.responsesBefore = codec.pointee.responses
     connection.pointee.abandoned &+= count
     if connection.pointee.abandoned > Int(FlightLimit.maxInDoubt) {
       // Each notification is abandoned at most five times, so the connection must be at fault.
@@ -236,12 +236,12 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     network.halfClose(connection.pointee.number)
     close(connection)
     // Answers that came on this connection must not count against the next one.
-    checkAnswered()
+    takeResponses()
   }
 
   /// When an answer has been missing for too long, or the connection has taken nothing.
   @inline(__always)
-  func answerDue(_ connection: UnsafeMutablePointer<HTTP2Connection>) -> Nanoseconds {
+  func responseDue(_ connection: UnsafeMutablePointer<HTTP2Connection>) -> Nanoseconds {
     if connection.pointee.codec.pointee.inFlight > 0 {
       return min(
         connection.pointee.lastReceived &+ options.answerTimeout, connection.pointee.nextReview)
@@ -255,7 +255,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   /// Handles answers that do not come: the stream is cancelled, and if nothing comes at all, the
   /// connection is ended.
-  mutating func awaitAnswers(_ connection: UnsafeMutablePointer<HTTP2Connection>) throws(Failure) {
+  mutating func awaitResponses(_ connection: UnsafeMutablePointer<HTTP2Connection>) throws(Failure)
+  {
     let now = network.now
     guard connection.pointee.codec.pointee.inFlight > 0 else {
       connection.pointee.lastReceived = now

@@ -185,7 +185,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     // Notifications that finished in this pass may have left an idle connection for them.
     if outbox.pointee.hasApart, chooseApart() { isCutShort = true }
     // Notifications that could not be sent here may go out on another connection immediately.
-    let isChecked = checkAnswered()
+    let isChecked = takeResponses()
     let hadDue = expire()
     if !lastFailure.isThere, outbox.pointee.takeNewAgain() || isChecked || hadDue || tookLeft {
       if !isOutOfTime { return false }
@@ -204,7 +204,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     let due = min(deadline, nextDue(goal, now))
     let pause = readDelay.pause(
       inFlight: outbox.pointee.inFlight,
-      answers: outbox.pointee.accepted &+ outbox.pointee.rejected, at: now)
+      responses: outbox.pointee.accepted &+ outbox.pointee.rejected, at: now)
     if pause > 0, pause < due &- now { network.pause(pause) }
     watch()
     network.wait(until: due)
@@ -214,7 +214,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     let now = network.now
     watch()
     let due = min(deadline, nextDue(standing.goal, now))
-    network.arm(until: letAnswersPileUp(until: due, now))
+    network.arm(until: gatherResponses(until: due, now))
   }
 
   /// A call of a session that never waits begins.
@@ -232,12 +232,11 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   /// Leaves answers that come one by one unread for a moment, as a session that waits does. Returns
   /// when there is something to do; `due`: when there is without them.
-  private mutating func letAnswersPileUp(until due: Nanoseconds, _ now: Nanoseconds) -> Nanoseconds
-  {
+  private mutating func gatherResponses(until due: Nanoseconds, _ now: Nanoseconds) -> Nanoseconds {
     if readAt == 0 {
       let pause = readDelay.pause(
         inFlight: outbox.pointee.inFlight,
-        answers: outbox.pointee.accepted &+ outbox.pointee.rejected, at: now)
+        responses: outbox.pointee.accepted &+ outbox.pointee.rejected, at: now)
       if pause > 0, due > now, pause < due &- now { readAt = now &+ pause }
     }
     guard readAt != 0 else { return due }
@@ -324,7 +323,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       try receiveIfDue(connection)
       if connection.pointee.phase == .open { try askIfSilent(connection) }
       if connection.pointee.phase == .open { try send(connection, goal) }
-      if connection.pointee.phase == .open { try awaitAnswers(connection) }
+      if connection.pointee.phase == .open { try awaitResponses(connection) }
     } while connection.pointee.phase == .closed
       ? needsConnection(goal) || isMissing(connection.pointee.number, goal)
       : connection.pointee.phase == .open && connection.pointee.isUnread

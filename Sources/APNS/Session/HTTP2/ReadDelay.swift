@@ -2,19 +2,19 @@
 /// else about a notification.
 struct ReadDelay {
   private var since: Nanoseconds = 0
-  private var answered: UInt64 = 0
+  private var responded: UInt64 = 0
 
   /// How long to leave responses unread before the next wait: at the recent pace, until there are
   /// 32, or a 32nd of those in flight, which leaves the server enough to do. 0 if that is not worth
   /// a system call.
-  mutating func pause(inFlight: Int, answers total: UInt64, at now: Nanoseconds) -> Nanoseconds {
-    let (span, answers) = (now &- since, total &- answered)
-    (since, answered) = (now, total)
+  mutating func pause(inFlight: Int, responses total: UInt64, at now: Nanoseconds) -> Nanoseconds {
+    let (span, responses) = (now &- since, total &- responded)
+    (since, responded) = (now, total)
     // Answers that already come many at a time need no delay.
-    guard let answers = Int64(exactly: answers), answers > 0, answers <= inFlight / 8 else {
+    guard let responses = Int64(exactly: responses), responses > 0, responses <= inFlight / 8 else {
       return 0
     }
-    let gap = span / answers
+    let gap = span / responses
     guard gap > 0, gap <= Self.maximum / 4 else { return 0 }
     let pause = min(gap &* Int64(min(inFlight / 32, 32)), Self.maximum)
     return pause >= max(4 &* gap, 50_000) ? pause : 0

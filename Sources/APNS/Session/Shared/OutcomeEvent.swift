@@ -14,7 +14,7 @@ extension ProviderSession where Self: ~Copyable {
     case .cancelled: event.kind = Int32(bitPattern: APNS_EVENT_CANCELLED.rawValue)
     case .expired: event.kind = Int32(bitPattern: APNS_EVENT_EXPIRED.rawValue)
     }
-    if let answer = outcome.answer { return reportResponse(answer, in: &event) }
+    if let response = outcome.response { return reportResponse(response, in: &event) }
     if outcome.outcome == .unknown || outcome.outcome == .expired {
       let end = lastEnd
       withUnsafeMutableBytes(of: &event.reason_text) { end.copy(to: $0) }

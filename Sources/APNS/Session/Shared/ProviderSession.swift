@@ -72,7 +72,7 @@ protocol ProviderSession: ~Copyable {
   /// The reason of the last unknown outcome without a response.
   var lastEnd: Message { get }
   /// Writes a service's response into an event.
-  func reportResponse(_ answer: ServiceAnswer, in event: inout apns_event_t)
+  func reportResponse(_ response: ServiceResponse, in event: inout apns_event_t)
   /// Unresolved notifications.
   var unresolved: Int { get }
   /// Fills in the counts for the caller.
@@ -147,7 +147,7 @@ protocol ProviderSession: ~Copyable {
 
 extension ProviderSession where Self: ~Copyable {
   /// Over the binary interface no outcome has one.
-  func reportResponse(_ answer: ServiceAnswer, in event: inout apns_event_t) {}
+  func reportResponse(_ response: ServiceResponse, in event: inout apns_event_t) {}
 
   /// The binary interface has neither topics nor push types.
   func check(_ notification: Notification, _ traits: PayloadTraits) throws(Failure) {}

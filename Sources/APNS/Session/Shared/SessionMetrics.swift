@@ -5,14 +5,14 @@ import CAPNS
 extension UnsafeMutablePointer<apns_session_metrics_t> {
   /// A whole response came `time` after its request.
   @inline(__always)
-  func noteAnswer(after time: Nanoseconds) {
+  func noteResponse(after time: Nanoseconds) {
     let microseconds = UInt64(max(time, 0)) / 1000
     pointee.response_us &+= microseconds
-    count(AnswerTimes.place(of: microseconds), in: &pointee.times)
+    count(ResponseTimes.place(of: microseconds), in: &pointee.times)
   }
 
   /// A response other than 200.
-  func noteAnswer(status: Int, reason: UInt8) {
+  func noteResponse(status: Int, reason: UInt8) {
     count(status / 100, in: &pointee.classes)
     count(Int(reason), in: &pointee.reasons)
   }
@@ -79,7 +79,7 @@ extension UnsafeMutablePointer<apns_session_metrics_t> {
 }
 
 /// How response times are grouped.
-enum AnswerTimes {
+enum ResponseTimes {
   /// In microseconds, none for the last place.
   private static let bounds: InlineArray<15, UInt32> = [
     1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000,

@@ -34,7 +34,7 @@ def description(storage: int, push_type: int) -> ChannelDescription:
     return ChannelDescription(Storage(storage) if known else storage, PushType(push_type))
 
 
-def answer(
+def response(
     http_status: int, reason: int, reason_text: str, request_id: str, retry_after: int
 ) -> ChannelsResponse:
     return ChannelsResponse(http_status, Reason(reason), reason_text, request_id, retry_after)

@@ -778,7 +778,8 @@ typedef struct apns_channels_response {
     sizeof(apns_channels_response_t), 0, 0, 0, 0, 0, {0}, { 0 } \
   }
 apns_status_t apns_channels_response(const apns_channels_t *channels,
-                                     apns_channels_response_t *answer_out, apns_error_t *error_out);
+                                     apns_channels_response_t *response_out,
+                                     apns_error_t *error_out);
 void apns_channels_cancel(apns_channels_t *channels);
 int apns_channels_fd(const apns_channels_t *channels);
 int32_t apns_channels_timeout_ms(const apns_channels_t *channels);

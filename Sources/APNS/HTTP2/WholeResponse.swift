@@ -2,7 +2,7 @@ import CSystem
 
 /// A response that is kept whole, for requests that come one at a time: its body, and the channel
 /// in its fields. Responses to notifications need neither.
-struct WholeAnswer {
+struct WholeResponse {
   /// More than the list of an app's 10,000 channels takes.
   static var maximum: Int { 4 << 20 }
   static var maxChannel: Int { 256 }
@@ -22,18 +22,18 @@ struct WholeAnswer {
   private init(_ channel: UnsafeMutablePointer<UInt8>) { self.channel = channel }
 
   /// Stays at one address until it is ended; nil if out of memory.
-  static func make() -> UnsafeMutablePointer<WholeAnswer>? {
-    let size = MemoryLayout<WholeAnswer>.stride
+  static func make() -> UnsafeMutablePointer<WholeResponse>? {
+    let size = MemoryLayout<WholeResponse>.stride
     guard let memory = malloc(size &+ maxChannel) else { return nil }
-    let answer = memory.bindMemory(to: WholeAnswer.self, capacity: 1)
-    answer.initialize(
-      to: WholeAnswer((memory + size).bindMemory(to: UInt8.self, capacity: maxChannel)))
-    return answer
+    let response = memory.bindMemory(to: WholeResponse.self, capacity: 1)
+    response.initialize(
+      to: WholeResponse((memory + size).bindMemory(to: UInt8.self, capacity: maxChannel)))
+    return response
   }
 
-  static func end(_ answer: UnsafeMutablePointer<WholeAnswer>) {
-    free(answer.pointee.body)
-    free(answer)
+  static func end(_ response: UnsafeMutablePointer<WholeResponse>) {
+    free(response.pointee.body)
+    free(response)
   }
 
   /// Forgets the response to the last request, and its memory if that was large.

@@ -1,6 +1,6 @@
 /// The body of a response other than 200, or of APNs' reason for ending a connection:
 /// `{"reason":"…","timestamp":…}`. A server other than APNs may have written it.
-struct AnswerBody {
+struct ResponseBody {
   /// `other` when the body is not JSON or gives no reason.
   private(set) var reason = Reason.other
   /// The reason as it was written; empty without one.
@@ -16,7 +16,7 @@ struct AnswerBody {
       try read(bytes)
       reason = text.reason
     } catch {
-      self = AnswerBody()
+      self = ResponseBody()
     }
   }
 

@@ -6,9 +6,9 @@ import CSystem
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// Decides about every stream that has ended; false if none has.
   @discardableResult
-  mutating func checkAnswered() -> Bool {
+  mutating func takeResponses() -> Bool {
     var isAny = false
-    while let slot = outbox.pointee.takeAnswered() {
+    while let slot = outbox.pointee.takeResponded() {
       resolve(slot)
       isAny = true
     }
@@ -20,7 +20,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     let status = outbox.pointee.status(slot)
     if status < 200 { return unanswered(slot) }
     let metrics = outbox.pointee.metrics
-    metrics.noteAnswer(after: outbox.pointee.flightTime(slot, until: heardAt))
+    metrics.noteResponse(after: outbox.pointee.flightTime(slot, until: heardAt))
     if status == 200 {
       // Only a 200 makes a connection productive: a failing server answers too.
       reconnects.achieved()
@@ -37,31 +37,31 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       outbox.pointee.note(.none, slot)
       return outbox.pointee.end(slot, as: .unknown)
     }
-    let answer = outbox.pointee.readAnswer(slot)
-    metrics.noteAnswer(status: Int(status), reason: answer.reason.number)
+    let response = outbox.pointee.readResponse(slot)
+    metrics.noteResponse(status: Int(status), reason: response.reason.number)
     // Taken back below if it is not resent.
     metrics.pointee.retries_asked &+= 1
-    switch answer.reason.remedy(answered: Int(status)) {
+    switch response.reason.remedy(httpStatus: Int(status)) {
     case .reject: break
-    case .unregistered: if status == 410 { noteGone(slot, since: answer.goneSince) }
+    case .unregistered: if status == 410 { noteGone(slot, since: response.goneSince) }
     case .wait:
-      if tryLater(slot, answer.reason, isServerError: status >= 500) { return }
+      if tryLater(slot, response.reason, isServerError: status >= 500) { return }
     case .reconnect:
       drainConnection(slot)
-      if tryLater(slot, answer.reason) { return }
+      if tryLater(slot, response.reason) { return }
     case .renewToken:
-      log?.at(network.now).tokenRefused(answer.reason)
+      log?.at(network.now).tokenRefused(response.reason)
       if renewToken(slot) { return outbox.pointee.sendAgain(slot) }
     case .reconnectOnce:
       // If the next connection reports the same before anything was accepted, the one after it
       // would too.
       if !hasLeftInVain { drainConnection(slot) }
       hasLeftInVain = true
-      if !answer.isRepeated, tryLater(slot, answer.reason) { return }
+      if !response.isRepeated, tryLater(slot, response.reason) { return }
     }
     metrics.pointee.retries_asked &-= 1
-    metrics.noteRejection(reason: answer.reason.number)
-    outbox.pointee.end(slot, as: .rejected(status: answer.reason.reject))
+    metrics.noteRejection(reason: response.reason.number)
+    outbox.pointee.end(slot, as: .rejected(status: response.reason.reject))
   }
 
   /// Schedules a retry after a pause, which gets longer each time and is at least as long as APNs
