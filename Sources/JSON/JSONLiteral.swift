@@ -1,4 +1,6 @@
-/// Writes strings as JSON.
+import APNS
+
+/// Strings as JSON.
 package enum JSONLiteral {
   package static let hexDigits = Array("0123456789abcdef".utf8)
 
@@ -11,6 +13,30 @@ package enum JSONLiteral {
 
   /// null for nil.
   package static func string(_ text: String?) -> String { text.map { string($0) } ?? "null" }
+
+  /// The text of a string that the reader has checked, given without its quotes.
+  package static func text(_ bytes: UnsafeRawBufferPointer) -> String {
+    guard bytes.contains(UInt8(ascii: "\\")) else { return String(decoding: bytes, as: UTF8.self) }
+    var text: [UInt8] = []
+    var index = 0
+    while index < bytes.count {
+      guard bytes[index] == UInt8(ascii: "\\"), let escape = try? JSONEscape.read(bytes, at: index),
+        let scalar = UnicodeScalar(escape.scalar)
+      else {
+        text.append(bytes[index])
+        index += 1
+        continue
+      }
+      text += String(Character(scalar)).utf8
+      index += escape.length
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// Whether a text may stand between quotes unchanged. False for some that may.
+  package static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    JSONText.plainEnd(bytes, from: 0) == bytes.count
+  }
 
   package static func escape(_ bytes: some Sequence<UInt8>, into text: inout [UInt8]) {
     for byte in bytes {

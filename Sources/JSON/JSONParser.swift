@@ -76,23 +76,9 @@ package struct JSONParser {
     }
   }
 
-  /// The last name or string, which the reader has checked.
+  /// The last name or string.
   private func text() -> String {
-    let bytes = reader.token
-    guard reader.hasEscape else { return String(decoding: bytes, as: UTF8.self) }
-    var text: [UInt8] = []
-    var index = 0
-    while index < bytes.count {
-      guard bytes[index] == UInt8(ascii: "\\"), let escape = try? JSONEscape.read(bytes, at: index),
-        let scalar = UnicodeScalar(escape.scalar)
-      else {
-        text.append(bytes[index])
-        index += 1
-        continue
-      }
-      text += String(Character(scalar)).utf8
-      index += escape.length
-    }
-    return String(decoding: text, as: UTF8.self)
+    reader.hasEscape
+      ? JSONLiteral.text(reader.token) : String(decoding: reader.token, as: UTF8.self)
   }
 }

@@ -654,7 +654,7 @@ def test_enqueue_refuses_what_no_device_can_get(relay, start, queue, tmp_path):
         (good + token(2)[:-1], "devices:2: an odd number of hex digits: 63"), (good + "ab" * 101, "devices:2: the token has 101 bytes, more than 100"),
         (good + '{"token":"zz"}\n', "devices:2: character 'z' at 0 is not hex"), (good + '{"token":7}\n', "devices:2: \"token\" is not a string"),
         (good + f'{{"token":"{token(2)}","token":"{token(3)}"}}', "devices:2: \"token\" appears twice"),
-        (good + f'{{"token":"{token(2)}","name":"Zo', "devices:2: expected a closing quote"),
+        (good + f'{{"token":"{token(2)}","name":"Zo', "devices:2: the JSON ends too early"),
         (good.encode() + b'{"token":"00","name":"\xff"}\n', "devices:2: is not UTF-8"), (good + "0\0", "devices:2: contains a NUL"),
         (f"token,name\n{token(2)},a\0b\n", "devices:2: contains a NUL"), (good.encode("utf-16-le"), "devices:1: contains a NUL"),
         (good + f"{token(2)} {token(3)}\n", "devices:2: 2 tokens in one line: give each its own"),

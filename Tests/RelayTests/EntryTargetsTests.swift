@@ -54,14 +54,6 @@ import Testing
     let targets = try EntryTargets(
       NewEntry(app: "a", id: "i", tokens: #"["\u0030\u0031",{}]"#, payload: "{}"))
     #expect([targets.token(at: 0), targets.token(at: 1)] == ["01", ""])
-    // An unreadable token is reported, and is empty.
-    #expect(
-      try sent(#"["\u00zz", {"token":"01"}]"#, "{}") == [
-        "expected four hex digits, at byte 5", "1 01 {}",
-      ])
-    let broken = try EntryTargets(
-      NewEntry(app: "a", id: "i", tokens: #"["\u00zz"]"#, payload: "{}"))
-    #expect(broken.token(at: 0) == "")
   }
 
   /// Members of a device are kept if there are few, and read again otherwise.
@@ -101,10 +93,15 @@ import Testing
     for (tokens, said) in [
       ("", "tokens: expected an array, at byte 1"),
       ("[]", "tokens: 0 of them; an entry has 1 to 1000"),
-      ("[\"00\"", "tokens: expected a comma, at byte 6"),
-      ("[\"00\"] x", "tokens: expected nothing more, at byte 8"),
-      ("[\"00", "tokens: expected a closing quote, at byte 5"),
-      ("[00x]", "tokens: expected a value, at byte 2"),
+      ("[\"00\"", "tokens: the JSON ends too early, at byte 6"),
+      ("[\"00\"] x", "tokens: there is text after the end, at byte 8"),
+      ("[\"00", "tokens: the JSON ends too early, at byte 5"),
+      ("[x]", "tokens: not a JSON value, at byte 2"),
+      ("[00x]", "tokens: not a JSON number, at byte 3"),
+      ("[{\"token\":\"00\",\"n\":0x10}]", "tokens: expected ',' or '}', at byte 21"),
+      (#"["\u00zz"]"#, "tokens: not a JSON escape, at byte 3"),
+      (#"["\q0"]"#, "tokens: not a JSON escape, at byte 3"),
+      ("\u{FEFF}[\"00\"]", "tokens: not a JSON value, at byte 1"),
     ] {
       #expect(fault { try sent(tokens, "{}") } == said)
     }

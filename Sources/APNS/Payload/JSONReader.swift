@@ -91,7 +91,7 @@ package struct JSONReader {
   /// Skips the rest of the value that begins with this token.
   @_optimize(speed)
   @inline(never)
-  mutating func skip(_ first: Token) throws(JSONFault) {
+  package mutating func skip(_ first: Token) throws(JSONFault) {
     guard first == .beginObject || first == .beginArray else { return }
     let level = depth
     while depth >= level { _ = try step() }

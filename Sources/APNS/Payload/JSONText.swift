@@ -1,6 +1,6 @@
 /// Text as it appears between the quotation marks of a JSON string. It escapes only what
 /// JSON requires: the quotation mark, the backslash and the control characters.
-enum JSONText {
+package enum JSONText {
   /// How many bytes the text takes, including escapes.
   @inline(__always)
   static func measure(_ text: UnsafeRawBufferPointer) throws(PayloadFault) -> Int {
@@ -177,7 +177,7 @@ enum JSONText {
 
   /// The first byte from `offset` on that is not such ASCII, or the end of the text.
   @inline(__always)
-  static func plainEnd(_ text: UnsafeRawBufferPointer, from offset: Int) -> Int {
+  package static func plainEnd(_ text: UnsafeRawBufferPointer, from offset: Int) -> Int {
     var end = offset
     while text.count &- end >= 8 {
       let marks = marks(UInt64(littleEndian: load(text, at: end)))

@@ -67,8 +67,7 @@ package struct Campaign {
       throw RelayFault("there is no payload: give --alert or --payload")
     }
     do {
-      var reader = RawJSON(String(decoding: PayloadTemplate(payload).sample, as: UTF8.self))
-      _ = try reader.members()
+      _ = try RawJSON(String(decoding: PayloadTemplate(payload).sample, as: UTF8.self)).members()
     } catch {
       throw RelayFault("the payload is not a JSON object: \(error)")
     }

@@ -80,13 +80,12 @@ package final class DeviceLines {
   }
 
   private static func checkObject(_ words: String) throws {
-    var reader = RawJSON(words)
-    let tokens = try reader.members().filter { $0.name == "token" }
+    let tokens = try RawJSON(words).members().filter { $0.name == "token" }
     guard let token = tokens.last else {
       throw RelayFault("\"token\" is missing")
     }
     guard tokens.count == 1 else { throw RelayFault("\"token\" appears twice") }
-    guard let text = try RawJSON.text(token.value) else {
+    guard let text = RawJSON.text(token.value) else {
       throw RelayFault("\"token\" is not a string")
     }
     if let wrong = fault(ofToken: text) { throw RelayFault(wrong) }

@@ -10,7 +10,7 @@ final class TokenList {
   private let template: PayloadTemplate
 
   init(_ tokens: String, _ payload: String) throws(RelayFault) {
-    var json = RawJSON(tokens)
+    let json = RawJSON(tokens)
     var (members, ends) = ([RawJSON.Member](), [Int]())
     do {
       elements = try json.elements(&members, &ends)
@@ -35,7 +35,7 @@ final class TokenList {
     var read: [RawJSON.Member] = []
     let device = try device(at: position, &read)
     let text = Self.unquoted(device.token)
-    let escaped = json.hasEscapes(text) ? Array(try unescaped(device.token).utf8) : nil
+    let escaped = json.hasEscapes(text) ? Array((json.text(device.token) ?? "").utf8) : nil
     if !template.isPlain {
       space.removeAll(keepingCapacity: true)
       if let own = device.members {
@@ -58,19 +58,11 @@ final class TokenList {
     guard let device = try? device(at: position, &read) else { return nil }
     let text = Self.unquoted(device.token)
     guard json.hasEscapes(text) else { return WrittenToken(text, of: json.bytes) }
-    return (try? unescaped(device.token)).map { WrittenToken($0) }
+    return json.text(device.token).map { WrittenToken($0) }
   }
 
   private static func unquoted(_ place: Range<Int>) -> Range<Int> {
     place.lowerBound + 1..<place.upperBound - 1
-  }
-
-  private func unescaped(_ place: Range<Int>) throws(RelayFault) -> String {
-    do {
-      return try RawJSON.text(json.bytes[place]) ?? ""
-    } catch {
-      throw RelayFault("\(error)")
-    }
   }
 
   /// The range of a device's token, with its quotes, and its range in `members`. nil if the list

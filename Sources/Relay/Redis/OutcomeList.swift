@@ -93,7 +93,7 @@ struct OutcomeList {
   }
 
   private static func addText(_ text: UnsafeBufferPointer<UInt8>, to out: inout [UInt8]) {
-    guard RawJSON.isPlain(UnsafeRawBufferPointer(text)) else {
+    guard JSONLiteral.isPlain(UnsafeRawBufferPointer(text)) else {
       out.append(contentsOf: JSONLiteral.string(String(decoding: text, as: UTF8.self)).utf8)
       return
     }
@@ -104,7 +104,7 @@ struct OutcomeList {
 
   /// Parses such a list; empty if it is malformed.
   static func read(_ json: String) -> [PushOutcome] {
-    var reader = RawJSON(json)
+    let reader = RawJSON(json)
     guard let places = try? reader.elements() else { return [] }
     return places.flatMap { outcomes(of: $0, reader) }
   }
@@ -121,9 +121,9 @@ struct OutcomeList {
       let devices = value("devices")
     else { return [] }
     let (reason, status) = (value("reason") ?? "", value("http_status").flatMap { Int($0) } ?? 0)
-    var list = RawJSON(devices)
+    let list = RawJSON(devices)
     return ((try? list.elements()) ?? []).compactMap { place in
-      var device = RawJSON(text(place, list))
+      let device = RawJSON(text(place, list))
       guard let parts = try? device.elements(), parts.count == 3,
         let position = Int(text(parts[1], device))
       else { return nil }
@@ -137,7 +137,6 @@ struct OutcomeList {
 
   /// The text of a string; any other value as it is written.
   private static func text(_ place: Range<Int>, _ reader: RawJSON) -> String {
-    let text = (try? reader.text(place)) ?? nil
-    return String(decoding: text ?? reader.bytes[place], as: UTF8.self)
+    reader.text(place) ?? String(decoding: reader.bytes[place], as: UTF8.self)
   }
 }

@@ -43,8 +43,7 @@ struct ManagementRequest: Sendable {
       guard let text = String(validating: body, as: UTF8.self) else {
         throw RawJSON.Fault(offset: 0, message: "expected UTF-8")
       }
-      var reader = RawJSON(text)
-      members = try reader.members()
+      members = try RawJSON(text).members()
     } catch {
       throw .refusal(400, "CannotCreateChannelConfig", "the body: \(error)")
     }
