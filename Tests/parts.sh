@@ -445,6 +445,7 @@ needs_of() {
     need python3-redis /usr/bin/python3 -c 'import redis'
     need python3-gunicorn /usr/bin/python3 -c 'import gunicorn'
     need python3-uvicorn /usr/bin/python3 -c 'import uvicorn'
+    need python3-hypercorn /usr/bin/python3 -c 'import hypercorn'
     need redis-server command -v redis-server
     ;;
   php*)

@@ -3,6 +3,7 @@
 import collections
 import json
 import pathlib
+import signal
 
 from simulator import Simulator, until
 
@@ -29,27 +30,47 @@ class APNs:
         self.start()
 
     def start(self):
-        self.runs += 1
+        self.runs, self.is_stopped = self.runs + 1, False
         self.simulator = Simulator(
             self.certificates, "--http2-port", PORT, "--bad-tokens", self.bad,
             "--ledger", self._ledger(self.runs), control=True)
         self.ready = self.simulator.ready
 
+    def stop(self):
+        """It reads and answers nothing any more. What it has answered is in its ledger only a little later, so a test waits for
+        that first."""
+        self.simulator.process.send_signal(signal.SIGSTOP)
+        self.is_stopped = True
+
     def kill(self):
-        """As a crash: no connection is closed by a GOAWAY or a close_notify."""
-        self.simulator.kill()
+        """As a crash: no connection is closed by a GOAWAY or a close_notify. The ledger has what was answered."""
+        if not self.is_stopped and self.simulator.process.poll() is None:
+            self.simulator.control("PUT", "/faults", {"answer_delay_ms": 1_000_000})
+            counters = self.simulator.control("GET", "/counters")[1]
+            answered = counters["accepted"] + sum(counters["reasons"].values())
+            until(lambda: len(self._rows(self.runs)) >= answered, lambda: (counters, len(self._rows(self.runs))))
+        if self.simulator.process.returncode is None:
+            self.simulator.kill()
 
     def ledger(self):
         """The notifications of all runs in order: `token`, `outcome` and the rest. A crash may cut the last line of a run."""
-        rows = []
-        for run in range(1, self.runs + 1):
-            lines = self._ledger(run).read_text().split("\n")[:-1]
-            rows += [row for row in map(json.loads, lines) if "token" in row]
-        return rows
+        return [row for run in range(1, self.runs + 1) for row in self._rows(run)]
+
+    def _rows(self, run):
+        return [row for row in map(json.loads, self._ledger(run).read_text().split("\n")[:-1]) if "token" in row]
 
     def accepted(self):
         """How often each token was accepted."""
         return collections.Counter(row["token"] for row in self.ledger() if row["outcome"] == "accepted")
+
+    def judge(self, accepted, rejected, *, again={}, extra=0, others=()):
+        """The host was told, by device, what this APNs decided. A push arrived once, or `again[token]` times more at most; `extra`
+        more may have arrived, to whichever device. `others` are good devices besides GOOD."""
+        arrived = self.accepted()
+        assert set(accepted) == GOOD | set(others) == set(arrived)
+        assert set(rejected) == BAD == {row["token"] for row in self.ledger() if row.get("reason") == "BadDeviceToken"}
+        more = {one: max(arrived[one] - 1 - again.get(one, 0), 0) for one in GOOD}
+        assert sum(more.values()) <= extra, more
 
     def wait(self, count):
         """Waits until it has decided about this number of notifications in all its runs."""

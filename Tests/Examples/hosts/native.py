@@ -1,30 +1,20 @@
-"""For hosts in C and C++: compiles their plugins, runs and ends their processes, and has an APNs that only listens."""
+"""For hosts in C and C++: compiles and judges their plugins, and has an APNs that only listens."""
 
 import contextlib
 import pathlib
 import shlex
-import shutil
-import signal
 import socket
 import statistics
 import subprocess
 import time
 
 import apns
-import pytest
-from simulator import DEADLINE, ROOT, until
+from hosts import need
+from simulator import ROOT
 
 LIBRARY = ["-L", str(ROOT / "build/release"), "-l:libapns.a", "-lnghttp2", "-lcares", "-lssl", "-lcrypto"]
 # In seconds, the wait for an APNs that says nothing: the default of connect_timeout_ms.
 BLOCKING_CONNECT = 10
-
-
-def need(program, *packages):
-    """The path of a host, or a skip."""
-    path = shutil.which(program, path="/usr/sbin:/usr/bin:/sbin:/bin:/usr/lib/dovecot")
-    if path is None:
-        pytest.skip(f"{program} is not installed: {' '.join(packages or [program])}")
-    return path
 
 
 def compiled(compiler, source, output, *flags):
@@ -36,50 +26,6 @@ def compiled(compiler, source, output, *flags):
     return output
 
 
-class Host:
-    """A process of a host, and its output in a file."""
-
-    def __init__(self, command, log, **options):
-        self.log = pathlib.Path(log)
-        with open(self.log, "ab") as output:
-            self.process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=output, stderr=output, **options)
-
-    def text(self):
-        return self.log.read_text(errors="replace")
-
-    def wait_for(self, *texts):
-        """Until its output has all these texts."""
-        until(lambda: all(text in self.text() for text in texts), lambda: self.alive() and self.text())
-
-    def alive(self):
-        assert self.process.poll() is None, f"the host ended: {self.process.returncode}\n{self.text()}"
-        return True
-
-    def listens(self, port):
-        """Until something listens at this port."""
-
-        def connects():
-            self.alive()
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=DEADLINE):
-                return True
-
-        until(connects, self.text)
-        return self
-
-    def tell(self, number):
-        self.process.send_signal(number)
-
-    def end(self, number=signal.SIGTERM):
-        """Ends it as its administrator would; returns its exit code."""
-        self.tell(number)
-        return self.process.wait(DEADLINE)
-
-    def kill(self):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-
-
 @contextlib.contextmanager
 def silent_apns():
     """An APNs that takes connections and says nothing, where a host that waited for it would stand still."""
@@ -88,17 +34,6 @@ def silent_apns():
         listener.bind(("127.0.0.1", apns.PORT))
         listener.listen(100)
         yield listener
-
-
-def stop(apns):
-    """Stops APNs where it is: from now on it reads and answers nothing. What it has answered is in its ledger only a little
-    later, so a test waits for that first."""
-    apns.simulator.process.send_signal(signal.SIGSTOP)
-
-
-def once(tokens):
-    """As APNs.accepted() counts it."""
-    return dict.fromkeys(tokens, 1)
 
 
 def durations(count, call):
@@ -112,10 +47,16 @@ def durations(count, call):
 
 
 def assert_undisturbed(before, during):
-    """The host answered as before, and never once waited as long as half of a connect."""
+    """The host answered as before, and never once waited as long as half of a connect. `pytest -s` prints the figures."""
+    usual, now = statistics.median(before), statistics.median(during)
+    print(f"{1000 * usual:.2f} ms before, {1000 * now:.2f} ms while APNs is away, {1000 * max(during):.1f} ms at most")
     assert max(during) < BLOCKING_CONNECT / 2, sorted(during)[-5:]
-    assert statistics.median(during) < 5 * statistics.median(before) + 0.005, (
-        statistics.median(before), statistics.median(during))
+    assert now < 5 * usual + BLOCKING_CONNECT / 20, (usual, now)
+
+
+def valgrind(log):
+    """The beginning of a command that runs under it."""
+    return [need("valgrind"), "--leak-check=full", "--keep-debuginfo=yes", f"--log-file={log}"]
 
 
 def assert_valgrind_is_quiet(log, *ours):

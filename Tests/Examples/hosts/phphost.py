@@ -1,15 +1,26 @@
 """What the tests of PHP's hosts share: the extension, Debian's packages, and PHPUnit."""
 
+import json
 import os
 import pathlib
 import subprocess
+import sys
+import unittest.mock
 
 import pytest
-from simulator import ROOT
+from apns import COUNT
+from hosts import FIRST, Users, put
+from simulator import ROOT, until
+
+sys.path.insert(0, str(ROOT / "Tests/Extensions/php"))
+from fastcgi import Pool  # noqa: E402
 
 MODULE = os.environ.get("APNS_MODULE", "")
 SCRIPTS = pathlib.Path(__file__).parent / "php"
+WORKERS = 4  # of php-fpm
 PACKAGES = pathlib.Path("/usr/share/php")
+# What a host tells about a notification without an answer, which it repeats.
+TROUBLE = ("not sent", "in doubt")
 
 
 def environment(package, debian, **more):
@@ -34,3 +45,60 @@ def unit_tests(environment):
                   "--fail-on-skipped", "--do-not-cache-result")  # fmt: skip
     run = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert run.returncode == 0 and "OK (" in run.stdout, run.stdout + run.stderr
+
+
+def push_in_fpm(apns, page, environment, directory, *settings):
+    """Users of a site in php-fpm push to every device while APNs is killed. With ?token= the page pushes."""
+    with unittest.mock.patch.dict(os.environ, environment):
+        fpm = Pool(directory, MODULE, WORKERS, *settings)
+    workers = set()
+
+    def ask(one=None):
+        answer = json.loads(fpm.request(SCRIPTS / page, f"token={one}" if one else ""))
+        workers.add(answer["worker"])
+        return answer
+
+    try:
+        Users(WORKERS - 1, ask).push_while(apns, 2 * WORKERS, ask)
+    finally:
+        fpm.stop()
+    assert len(workers) <= WORKERS
+
+
+def live_long(apns, told, produce, environment):
+    """What happens to a queue's two workers in a day: they push to every device while APNs ends their connections, finds their
+    provider tokens too old, and is killed. `produce` queues notifications."""
+    put(produce, environment, 0, 40)
+    told.wait_answered(40)
+    # APNs closes idle connections.
+    for one in apns.simulator.control("GET", "/connections")[1]["connections"]:
+        apns.simulator.control("DELETE", f"/connections/{one['number']}?end=close_notify")
+    put(produce, environment, 40, 60)
+    told.wait_answered(60)
+    assert told.rows(*TROUBLE) == []
+    # Provider tokens are too old after two seconds, and the session makes a new one for the same push. (Of a second
+    # nothing may be left when a token is made, because it says whole seconds.)
+    assert apns.simulator.control("PUT", "/faults", {"token_age_max_s": 2})[0] == 200
+
+    def aged():
+        put(produce, environment, COUNT, COUNT + 1)
+        return apns.simulator.control("GET", "/counters")[1]["reasons"].get("ExpiredProviderToken")
+
+    until(aged)
+    apns.simulator.control("DELETE", "/faults")
+    put(produce, environment, 60, 100)
+    told.wait_answered(100)
+    assert told.rows("failed", *TROUBLE) == []
+    put(produce, environment, 100, 150)
+    told.wait_answered(110)
+    apns.kill()
+    put(produce, environment, 150, COUNT)
+    told.wait(lambda: len(told.rows(*TROUBLE)) >= 4)
+    apns.start()
+    told.wait_answered(COUNT)
+
+
+def judge(apns, told):
+    """Queues deliver at least once: a notification that APNs accepted without an answer, because it was killed, may come again,
+    and each of two workers had one then."""
+    apns.judge(told.tokens("sent") | {FIRST}, told.tokens("gone"), again=told.counts("in doubt"), extra=2, others={FIRST})

@@ -11,7 +11,7 @@ import threading
 import uuid
 
 import pytest
-from apns import BAD, COUNT, GOOD, token
+from apns import COUNT, GOOD, token
 from simulator import DEADLINE, until
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "Relay"))
@@ -25,24 +25,60 @@ BEARER = "cR4u1m9XqYt0Zb7L"
 
 
 @pytest.fixture
-def relays(apns, tmp_path):
-    """Starts relays, which share a queue, with these options of a listener, and ends them with the test."""
+def relays(apns, tmp_path, keep):
+    """Starts relays, which share a queue, with these options of a listener."""
     running = []
 
     def start(**listener):
         queue = running[0].queue if running else None
-        relay = Relay(
+        relay = keep(Relay(
             tmp_path, apns, name=f"relay-{len(running) + 1}", queue=queue, listeners={"web": {"type": "http"} | listener},
             # A tenth of the tokens is bad, and the guard would wait for more responses first.
-            app={"guard": {"share": 0.5}})
+            app={"guard": {"share": 0.5}}))
         running.append(relay)
-        relay.start().wait_ready()
-        relay.wait_said("the listener web is open")
-        return relay
+        return serve(relay)
 
-    yield start
-    for one in running:
-        one.kill()
+    return start
+
+
+def serve(relay, times=1):
+    """Starts a relay, and waits until its listener is open for the first or a later time."""
+    relay.start().wait_ready()
+    relay.wait_said("the listener web is open", times)
+    return relay
+
+
+def for_this_test(apns):
+    """Of a relay.yaml for APNs: what makes it one for this APNs."""
+    ready = apns.ready
+    return {
+        "com.example.shop": TOPIC, "ABC123DEFG": ready["token_key_id"], "DEF123GHIJ": ready["token_team_id"],
+        "    credentials:\n": f"    host: 127.0.0.1\n    port: {ready['http2_port']}\n    guard: {{share: 0.5}}\n"
+                            f"    credentials:\n      ca: {ready['ca']}\n"}
+
+
+def push_while_away(relay, apns, push, is_told):
+    """The host pushes to these numbers of devices; in the middle APNs is killed, and then the relay too, until `is_told`. Returns
+    the tokens with an outcome from before."""
+    push(range(60))
+    until(lambda: relay.queue.outcomes_so_far() >= 40)
+    before = {to for to, in relay.queue.rows("SELECT token FROM outcomes")}
+    apns.kill()
+    # Without APNs the relay has all these pushes.
+    push(range(60, 100))
+    until(lambda: relay.queue.entries_so_far() >= 100, lambda: relay.queue.entries_so_far())
+    relay.kill()
+    push(range(100, 140))
+    until(is_told)
+    apns.start()
+    relay.start().wait_ready()
+    push(range(140, COUNT))
+    return before
+
+
+def except_for(before):
+    """How often pushes may be there again that had no recorded response when APNs, and then the relay, were killed."""
+    return dict.fromkeys(GOOD - set(before), COUNT)
 
 
 class Bearing(http.client.HTTPConnection):
@@ -118,9 +154,20 @@ class Crowd:
     def wait(self, holds):
         until(lambda: self.check() and holds(), lambda: (self.statuses, len(self.told)))
 
-    def check_against(self, apns, before):
-        """Every client knows what APNs decided. `before` had a response before APNs was killed; only others may be there twice."""
-        accepted = apns.accepted()
-        assert {to for to, reason in self.told.items() if reason is None} == GOOD == set(accepted)
-        assert {to for to, reason in self.told.items() if reason == "BadDeviceToken"} == BAD
-        assert {to for to, times in accepted.items() if times > 1}.isdisjoint(before)
+    def until_apns_dies(self, apns, more, waiting):
+        """Pushes to half of the devices, and kills APNs meanwhile. Then `more` pushes begin, and `waiting` responses say that a
+        push waits. Returns the tokens whose outcome was known before."""
+        self.allow(COUNT // 2)
+        self.wait(lambda: len(self.told) >= 60)
+        apns.kill()
+        before, waited = set(self.told), self.statuses[202]
+        self.allow(more)
+        self.wait(lambda: self.statuses[202] >= waited + waiting)
+        return before
+
+    def finish(self, apns, before):
+        """Every client knows what APNs decided. Only pushes without a response when APNs was killed may be there twice."""
+        self.wait(lambda: all(part.done() for part in self.parts))
+        told = {reason: {to for to, said in self.told.items() if said == reason} for reason in set(self.told.values())}
+        assert told.keys() == {None, "BadDeviceToken"}
+        apns.judge(told[None], told["BadDeviceToken"], again=except_for(before))

@@ -4,12 +4,12 @@ import contextlib
 import http.client
 import os
 import shutil
-import signal
 import subprocess
 
 import pytest
 from apns import COUNT, token
-from relayed import BEARER, EXAMPLES, TOPIC, Bearing, Crowd, ask, copy
+from hosts import Host, need
+from relayed import BEARER, EXAMPLES, Bearing, Crowd, ask, copy, for_this_test
 from relaying import relay_program
 from simulator import DEADLINE, ROOT, until
 
@@ -33,8 +33,8 @@ def container(kind, name):
 class Containers:
     """The services of compose.yaml as processes, with the files of this test in the places of the mounted ones."""
 
-    def __init__(self, directory, apns):
-        self.directory, self.processes = directory, {}
+    def __init__(self, directory, apns, keep):
+        self.directory, self.keep, self.hosts = directory, keep, {}
         self.services = yaml.safe_load((PLACE / "compose.yaml").read_text())["services"]
         (directory / "data").mkdir()
         (directory / "secrets").mkdir()
@@ -43,11 +43,8 @@ class Containers:
         shutil.copy(apns.ready["token_key"], directory / "secrets/apns_key")
         for name, (http_port, status_port) in PORTS.items():
             copy("containers/relay.yaml", directory / f"{name}.yaml", {
-                "/run/secrets": directory / "secrets", "redis://redis:6379": f"redis://127.0.0.1:{REDIS}", "com.example.shop": TOPIC,
-                "ABC123DEFG": apns.ready["token_key_id"], "DEF123GHIJ": apns.ready["token_team_id"],
-                "port: 8199": f"port: {status_port}", "port: 8200": f"port: {http_port}",
-                "    credentials:\n": f"    host: 127.0.0.1\n    port: {apns.ready['http2_port']}\n    guard: {{share: 0.5}}\n"
-                                        f"    credentials:\n      ca: {apns.ready['ca']}\n"})
+                "/run/secrets": directory / "secrets", "redis://redis:6379": f"redis://127.0.0.1:{REDIS}",
+                "port: 8199": f"port: {status_port}", "port: 8200": f"port: {http_port}"} | for_this_test(apns))
 
     def here(self, words):
         return [word.replace("/run/secrets", str(self.directory / "secrets")).replace("/data", str(self.directory / "data")) for word in words]
@@ -60,12 +57,7 @@ class Containers:
             entry = (ROOT / "Packaging/docker/relay.Dockerfile").read_text()
             assert 'ENTRYPOINT ["/apns-relay"]' in entry
             words = [relay_program(), *(word.replace("/etc/apns/relay.yaml", str(self.directory / f"{service}.yaml")) for word in words)]
-        log = open(self.directory / f"{service}.log", "a")
-        # A container is a group of processes.
-        self.processes[service] = subprocess.Popen(words, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
-
-    def log(self, service):
-        return (self.directory / f"{service}.log").read_text()
+        self.hosts[service] = self.keep(Host(words, self.directory / f"{service}.log"))
 
     def probe(self, service, probe):
         """Runs a probe of kubernetes.yaml as the kubelet does: by the pod's address, which is not a loopback address there."""
@@ -80,18 +72,6 @@ class Containers:
         with contextlib.suppress(OSError):
             return get(ports[probe["httpGet"]["port"]], probe["httpGet"]["path"]) == 200
 
-    def end(self, service):
-        """As `docker stop` and the kubelet do."""
-        process = self.processes.pop(service)
-        process.send_signal(signal.SIGTERM)
-        return process.wait(DEADLINE)
-
-    def kill(self):
-        for process in self.processes.values():
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
 
 def get(port, path):
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE)) as connection:
@@ -100,33 +80,26 @@ def get(port, path):
 
 
 @pytest.fixture
-def containers(apns, tmp_path):
-    if not shutil.which("redis-server") or not shutil.which("redis-cli"):
-        pytest.skip("redis-server and redis-cli are not here (Debian: redis-server redis-tools)")
-    one = Containers(tmp_path, apns)
-    yield one
-    one.kill()
+def containers(apns, tmp_path, keep):
+    need("redis-server")
+    need("redis-cli", "redis-tools")
+    return Containers(tmp_path, apns, keep)
 
 
 def test_two_relays_with_a_redis(containers, apns):
     relay, redis = container("Deployment", "apns-relay"), container("StatefulSet", "redis")
     containers.start("redis")
-    until(lambda: containers.probe("redis", redis["readinessProbe"]), lambda: containers.log("redis"))
+    until(lambda: containers.probe("redis", redis["readinessProbe"]), lambda: containers.hosts["redis"].text())
     health = containers.services["redis"]["healthcheck"]["test"]
     assert health[0] == "CMD-SHELL" and subprocess.run(containers.here(["sh", "-c", health[1].replace("$$", "$")])).returncode == 0
     for name in PORTS:
         containers.start(name)
     for name in PORTS:
-        until(lambda: containers.probe(name, relay["readinessProbe"]), lambda: containers.log(name))
-        until(lambda: get(PORTS[name][1], "/readyz") == 200, lambda: containers.log(name))
+        until(lambda: containers.probe(name, relay["readinessProbe"]), lambda: containers.hosts[name].text())
+        until(lambda: get(PORTS[name][1], "/readyz") == 200, lambda: containers.hosts[name].text())
     # Both relays have clients, as through a service.
     crowd = Crowd(lambda part: contextlib.closing(Bearing(PORTS[f"relay-{part % 2 + 1}"][0])))
-    crowd.allow(COUNT // 2)
-    crowd.wait(lambda: len(crowd.told) >= 60)
-    apns.kill()
-    before, waiting = dict(crowd.told), crowd.statuses[202]
-    crowd.allow(COUNT // 4)
-    crowd.wait(lambda: crowd.statuses[202] >= waiting + 16)
+    before = crowd.until_apns_dies(apns, more=COUNT // 4, waiting=16)
     until(lambda: get(PORTS["relay-1"][1], "/readyz") == get(PORTS["relay-2"][1], "/readyz") == 503)
     # The relays stay, and stay in the service, while APNs is away.
     for name in PORTS:
@@ -134,10 +107,9 @@ def test_two_relays_with_a_redis(containers, apns):
     apns.start()
     crowd.wait(lambda: len(crowd.told) >= 3 * COUNT // 4)
     crowd.allow(COUNT // 4)
-    crowd.wait(lambda: all(part.done() for part in crowd.parts))
-    crowd.check_against(apns, before)
+    crowd.finish(apns, before)
     # One relay ends, and the other one has the queue.
-    assert containers.end("relay-1") == 0, containers.log("relay-1")
+    assert containers.hosts["relay-1"].end() == 0, containers.hosts["relay-1"].text()
     assert not containers.probe("relay-1", relay["readinessProbe"])
     with contextlib.closing(Bearing(PORTS["relay-2"][0])) as one:
         assert ask(one, token(1))[:2] == (200, None)
@@ -150,11 +122,11 @@ def test_a_relay_waits_for_redis_by_its_restarts(containers):
     """It ends if Redis is away when it starts, and the engine starts it again."""
     assert all(containers.services[name]["restart"] == "unless-stopped" for name in PORTS)
     containers.start("relay-1")
-    assert containers.processes.pop("relay-1").wait(DEADLINE) == 2
+    assert containers.hosts["relay-1"].process.wait(DEADLINE) == 2
     containers.start("redis")
     until(lambda: containers.probe("redis", container("StatefulSet", "redis")["readinessProbe"]))
     containers.start("relay-1")
-    until(lambda: get(PORTS["relay-1"][1], "/readyz") == 200 if "ready, with" in containers.log("relay-1") else False)
+    until(lambda: get(PORTS["relay-1"][1], "/readyz") == 200 if "ready, with" in containers.hosts["relay-1"].text() else False)
 
 
 def test_both_files_say_the_same():
@@ -172,9 +144,7 @@ def test_both_files_say_the_same():
 
 
 def test_compose_accepts_its_file(tmp_path):
-    program = shutil.which("docker-compose")
-    if not program:
-        pytest.skip("docker-compose is not here (Debian: docker-compose)")
+    program = need("docker-compose")
     said = subprocess.run([program, "-f", PLACE / "compose.yaml", "config", "-q"], capture_output=True, text=True)
     assert said.returncode == 0, said.stderr
 

@@ -1,20 +1,23 @@
 """The driver for Dovecot's push-notification plugin: new mail pushes to each registered device, and the log and the
 registrations are what APNs decided."""
 
+import contextlib
 import hashlib
+import itertools
 import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
-import signal
 import smtplib
 import subprocess
 import tempfile
 
 import pytest
 from apns import BAD, COUNT, GOOD, PORT, token
-from native import Host, assert_undisturbed, assert_valgrind_is_quiet, compiled, durations, need, once, silent_apns, stop
+from hosts import Host, need
+from native import assert_undisturbed, assert_valgrind_is_quiet, compiled, durations, silent_apns, valgrind
 from simulator import DEADLINE, until
 
 LMTP_PORT = 2424
@@ -53,6 +56,11 @@ class Dovecot(Host):
         assert done.returncode == 0, done.stderr
         return done.stdout
 
+    def close(self):
+        if self.process.poll() is None:
+            self.end()
+        self.kill()
+
     def text(self):
         log = self.directory / "log"
         return super().text() + (log.read_text(errors="replace") if log.exists() else "")
@@ -78,8 +86,8 @@ class Dovecot(Host):
 @pytest.fixture
 def dovecot(apns, plugin, tmp_path):
     """Starts Dovecot with LMTP, where each user exists, and with the driver or without it."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as path:
-        directory, running = pathlib.Path(path), []
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as path, contextlib.ExitStack() as running:
+        directory, numbers = pathlib.Path(path), itertools.count()
         directory.chmod(0o755)
         (directory / "modules").mkdir()
         for module in MODULES.glob("*.so"):
@@ -130,15 +138,9 @@ service lmtp {{
 }}
 {more}
 """)
-            running.append(Dovecot(directory, tmp_path / f"dovecot-{len(running)}.log"))
-            return running[-1]
+            return running.enter_context(contextlib.closing(Dovecot(directory, tmp_path / f"dovecot-{next(numbers)}.log")))
 
         yield start
-        for one in running:
-            if one.process.poll() is None:
-                one.tell(signal.SIGTERM)
-                one.process.wait(DEADLINE)
-            one.kill()
 
 
 class LMTP(smtplib.LMTP):
@@ -183,7 +185,7 @@ def test_apns_away(apns, dovecot):
         lmtp.deliver(USERS[0])
         until(lambda: len(told("accepted")) == DEVICES - 1 and len(told("rejected: BadDeviceToken")) == 1, host.text)
         apns.wait(DEVICES)
-        stop(apns)
+        apns.stop()
         for user in USERS[1:half]:
             lmtp.deliver(user)
         apns.kill()
@@ -195,7 +197,7 @@ def test_apns_away(apns, dovecot):
         assert_undisturbed(before, during)
         assert sorted(told("rejected: BadDeviceToken")) == sorted(user for user in USERS for one in TOKENS[user] if one in BAD)
         apns.wait(COUNT)
-        assert apns.accepted() == once(GOOD)
+        apns.judge(GOOD, BAD)
         assert all(json.loads(row["payload"]) == expected(ACCOUNT) for row in apns.ledger())
 
         # With the next mail the bad ones are gone.
@@ -280,7 +282,7 @@ def test_hostile_registrations_with_valgrind(apns, dovecot, tmp_path):
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as path:
         os.chmod(path, 0o777)
         script = pathlib.Path(path) / "lmtp"
-        script.write_text(f"#!/bin/sh\nexec {need('valgrind')} --leak-check=full --keep-debuginfo=yes --log-file={path}/valgrind.%p {need('lmtp')} \"$@\"\n")
+        script.write_text(f"#!/bin/sh\nexec {shlex.join(valgrind(f'{path}/valgrind.%p'))} {need('lmtp')} \"$@\"\n")
         script.chmod(0o755)
         hostile(apns, dovecot, executable=script)
         logs = list(pathlib.Path(path).glob("valgrind.*"))
@@ -310,7 +312,7 @@ def test_registered_by_doveadm(apns, dovecot):
     host.admin("dict", "set", "-u", "alice", f"file:{host.dict('alice')}", f"priv/apns/{token(2)}", f"{ACCOUNT}\tNotes")
     command = [need("dovecot-lda", "dovecot-core"), "-c", host.directory / "dovecot.conf", "-d", "alice"]
     subprocess.run(command, input="Subject: x\n\nx\n", text=True, check=True, timeout=DEADLINE)
-    until(lambda: apns.accepted() == once([token(1)]))
+    until(lambda: apns.accepted() == {token(1): 1})
 
     # The user's next mail removes a bad one, though root has registered it.
     host.admin("dict", "set", "-u", "alice", f"file:{host.dict('alice')}", f"priv/apns/{token(0)}", ACCOUNT)

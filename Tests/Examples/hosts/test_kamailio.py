@@ -2,14 +2,13 @@
 
 import json
 import re
-import shutil
 import socket
-import subprocess
 import time
 
 import pytest
 from apns import BAD, COUNT, GOOD, token
-from relayed import TOPIC, copy, relays  # noqa: F401
+from hosts import Host, need
+from relayed import TOPIC, copy, except_for, push_while_away
 from simulator import DEADLINE, until
 
 LISTENER = 8200
@@ -63,32 +62,15 @@ class Phone:
         return self.ask("REGISTER", f"user{n}", f"Contact: {contact}", f"Expires: {expires}")
 
 
-class Kamailio:
-    def __init__(self, directory):
-        program = shutil.which("kamailio", path="/usr/sbin:/usr/bin")
-        if not program:
-            pytest.skip("kamailio is not here (Debian: kamailio kamailio-utils-modules kamailio-extra-modules)")
-        copy("kamailio/apns.cfg", directory / "apns.cfg", {"http://127.0.0.1:8200": f"http://127.0.0.1:{LISTENER}"})
-        configuration = copy("kamailio/kamailio.cfg", directory / "kamailio.cfg", {'"fr_timer", 5000': '"fr_timer", 1000'})
-        self.log = directory / "kamailio.log"
-        (directory / "run").mkdir()
-        self.process = subprocess.Popen(
-            [program, "-f", configuration, "-DD", "-E", "-m", "64", "-M", "8", "-Y", directory / "run"], cwd=directory,
-            stderr=open(self.log, "w"), stdout=subprocess.DEVNULL)
-
-    def said(self, words):
-        return [line for line in self.log.read_text(errors="replace").splitlines() if words in line]
-
-    def end(self):
-        self.process.terminate()
-        self.process.wait(DEADLINE)
-
-
 @pytest.fixture
 def kamailio(tmp_path):
-    one = Kamailio(tmp_path)
-    yield one
-    one.end()
+    program = need("kamailio", "kamailio", "kamailio-utils-modules", "kamailio-extra-modules")
+    copy("kamailio/apns.cfg", tmp_path / "apns.cfg", {"http://127.0.0.1:8200": f"http://127.0.0.1:{LISTENER}"})
+    configuration = copy("kamailio/kamailio.cfg", tmp_path / "kamailio.cfg", {'"fr_timer", 5000': '"fr_timer", 1000'})
+    (tmp_path / "run").mkdir()
+    command = [program, "-f", configuration, "-DD", "-E", "-m", "64", "-M", "8", "-Y", tmp_path / "run"]
+    with Host(command, tmp_path / "kamailio.log", cwd=tmp_path) as one:
+        yield one
 
 
 def test_missed_calls(kamailio, relays, apns):
@@ -108,29 +90,18 @@ def test_missed_calls(kamailio, relays, apns):
         for n in users:
             assert phone.ask("INVITE", f"user{n}") == (480 if n in offline else 408)
 
-    call(range(60))
-    until(lambda: relay.queue.outcomes_so_far() >= 40)
-    before = {to for to, in relay.queue.rows("SELECT token FROM outcomes")}
-    apns.kill()
-    # APNs is away, and every caller has a response. The relay has all these pushes.
-    call(range(60, 100))
-    until(lambda: relay.queue.entries_so_far() >= 100, lambda: relay.queue.entries_so_far())
-    # The relay is away too.
-    relay.kill()
-    call(range(100, 140))
-    until(lambda: kamailio.said("the relay does not accept pushes"))
-    apns.start()
-    relay.start().wait_ready()
-    call(range(140, COUNT))
+    # Every caller has a response all the while.
+    before = push_while_away(relay, apns, call, lambda: kamailio.said("the relay does not accept pushes"))
     until(lambda: len(kamailio.said("apns: pushed to")) >= len(GOOD) and len(kamailio.said("no device any more")) >= len(BAD),
-          lambda: (len(kamailio.said("apns: pushed to")), len(kamailio.said("no device any more")), kamailio.log.read_text()[-2000:]))
-    # Each is told once.
-    told = {int(re.search(r"pushed to user(\d+)", line)[1]) for line in kamailio.said("apns: pushed to")}
-    refused = {int(re.search(r"user(\d+) has no device", line)[1]) for line in kamailio.said("no device any more")}
-    accepted = apns.accepted()
-    assert {token(n) for n in told} == GOOD == set(accepted) and {token(n) for n in refused} == BAD
-    # Only what had no recorded response when APNs was killed, and then the relay, may be there twice.
-    assert {one for one, times in accepted.items() if times > 1}.isdisjoint(before)
+          lambda: kamailio.text()[-2000:])
+
+    def told(words):
+        """Each user is told once."""
+        users = [token(int(re.search(r"user(\d+)", line)[1])) for line in kamailio.said(words)]
+        assert len(users) == len(set(users))
+        return users
+
+    apns.judge(told("apns: pushed to"), told("no device any more"), again=except_for(before))
     assert json.loads(apns.ledger()[-1]["payload"])["aps"]["alert"] == {"loc-key": "MISSED_CALL", "loc-args": ["caller"]}
     # A bad device is not pushed to again.
     rows = len(apns.ledger())

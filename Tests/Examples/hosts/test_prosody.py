@@ -4,17 +4,17 @@ import base64
 import json
 import os
 import re
-import shutil
 import socket
-import subprocess
 
 import pytest
 from apns import BAD, COUNT, GOOD, token
-from relayed import EXAMPLES, TOPIC, relays  # noqa: F401
+from hosts import Host, need
+from relayed import EXAMPLES, TOPIC, except_for, push_while_away
 from simulator import DEADLINE, until
 
 PORT, LISTENER = 5222, 8200
 MODULES = "/usr/lib/prosody/modules/mod_cloud_notify"
+PUSHED = "push_apns\tdebug\tPushed"
 
 CONFIGURATION = """
 run_as_root = true
@@ -85,39 +85,21 @@ class Client:
         self.socket.close()
 
 
-class Prosody:
-    def __init__(self, directory):
-        self.program = shutil.which("prosody")
-        if not self.program or not os.path.exists(MODULES):
-            pytest.skip("prosody is not here with mod_cloud_notify (Debian: prosody prosody-modules)")
-        self.directory, self.log = directory, directory / "prosody.log"
-        accounts = directory / "data/localhost/accounts"
-        accounts.mkdir(parents=True)
-        for user in ["sender", *(f"user{n}" for n in range(COUNT))]:
-            (accounts / f"{user}.dat").write_text('return { ["password"] = "secret" };')
-        (directory / "prosody.cfg.lua").write_text(CONFIGURATION.format(
-            directory=directory, example=EXAMPLES / "prosody", port=PORT, listener=LISTENER, topic=TOPIC))
-        self.process = subprocess.Popen(
-            [self.program, "-F", "--config", directory / "prosody.cfg.lua"], stdout=open(directory / "out", "w"), stderr=subprocess.STDOUT)
-        until(lambda: self.process.poll() is not None or self.said("Activated service 'c2s'"), lambda: (directory / "out").read_text())
-        assert self.process.poll() is None, (directory / "out").read_text()
-
-    def said(self, words):
-        return [line for line in self.log.read_text().splitlines() if words in line] if self.log.exists() else []
-
-    def end(self):
-        self.process.terminate()
-        try:
-            self.process.wait(DEADLINE)
-        finally:
-            self.process.kill()
-
-
 @pytest.fixture
 def prosody(tmp_path):
-    one = Prosody(tmp_path)
-    yield one
-    one.end()
+    program = need("prosody", "prosody", "prosody-modules")
+    if not os.path.exists(MODULES):
+        pytest.skip("mod_cloud_notify is not installed (Debian: prosody-modules)")
+    accounts = tmp_path / "data/localhost/accounts"
+    accounts.mkdir(parents=True)
+    for user in ["sender", *(f"user{n}" for n in range(COUNT))]:
+        (accounts / f"{user}.dat").write_text('return { ["password"] = "secret" };')
+    configuration = tmp_path / "prosody.cfg.lua"
+    configuration.write_text(CONFIGURATION.format(
+        directory=tmp_path, example=EXAMPLES / "prosody", port=PORT, listener=LISTENER, topic=TOPIC))
+    with Host([program, "-F", "--config", configuration], tmp_path / "prosody.log") as one:
+        one.wait_for("Activated service 'c2s'")
+        yield one
 
 
 def test_messages_to_offline_users(prosody, relays, apns):
@@ -132,29 +114,16 @@ def test_messages_to_offline_users(prosody, relays, apns):
         for n in users:
             assert sender.write(n) == "result"
 
-    write(range(60))
-    until(lambda: relay.queue.outcomes_so_far() >= 40)
-    before = {to for to, in relay.queue.rows("SELECT token FROM outcomes")}
-    apns.kill()
-    # APNs is away, and the server responds after each message. The relay has all pushes.
-    write(range(60, 100))
-    until(lambda: relay.queue.entries_so_far() >= 100, lambda: relay.queue.entries_so_far())
-    # The relay is away too.
-    relay.kill()
-    write(range(100, 140))
-    until(lambda: prosody.said("The relay does not accept pushes"))
-    apns.start()
-    relay.start().wait_ready()
-    write(range(140, COUNT))
-    until(lambda: len(prosody.said("push_apns\tdebug\tPushed")) >= len(GOOD) and len(prosody.said("Disabling push")) >= len(BAD),
-          lambda: (len(prosody.said("push_apns\tdebug\tPushed")), len(prosody.said("Disabling push")), prosody.log.read_text()[-3000:]))
+    # The server responds after each message all the while.
+    before = push_while_away(relay, apns, write, lambda: prosody.said("The relay does not accept pushes"))
+    until(lambda: len(prosody.said(PUSHED)) >= len(GOOD) and len(prosody.said("Disabling push")) >= len(BAD),
+          lambda: (len(prosody.said(PUSHED)), len(prosody.said("Disabling push")), prosody.text()[-3000:]))
     # Each is told once, and the server has disabled the bad devices.
-    assert len(prosody.said("push_apns\tdebug\tPushed")) == len(GOOD)
-    disabled = {re.search("push.localhost<([0-9a-f]+)", line)[1] for line in prosody.said("Disabling push")}
-    accepted = apns.accepted()
-    assert set(accepted) == GOOD and disabled == BAD
-    # Only what had no recorded response when APNs was killed, and then the relay, may be there twice.
-    assert {one for one, times in accepted.items() if times > 1}.isdisjoint(before)
+    tokens = {row["apns_id"]: row["token"] for row in apns.ledger()}
+    pushed = [tokens[line.split()[-1]] for line in prosody.said(PUSHED)]
+    assert len(pushed) == len(GOOD)
+    disabled = [re.search("push.localhost<([0-9a-f]+)", line)[1] for line in prosody.said("Disabling push")]
+    apns.judge(pushed, disabled, again=except_for(before))
     assert prosody.said("The relay accepts pushes again") and not prosody.said("Not pushed")
     rows = len(apns.ledger())
     alert = json.loads(apns.ledger()[-1]["payload"])["aps"]["alert"]

@@ -10,7 +10,8 @@ import subprocess
 
 import pytest
 from apns import COUNT
-from relayed import BEARER, EXAMPLES, TOPIC, Bearing, Crowd, copy
+from hosts import need
+from relayed import BEARER, EXAMPLES, Bearing, Crowd, copy, for_this_test, serve
 from relaying import Relay
 from simulator import ROOT
 
@@ -21,8 +22,7 @@ DROP_INS = ("credentials.conf", "socket.conf")
 @pytest.fixture
 def unit(tmp_path):
     """The unit with the drop-ins, as systemd finds them."""
-    if not shutil.which("systemd-analyze"):
-        pytest.skip("systemd-analyze is not here (Debian: systemd)")
+    need("systemd-analyze", "systemd")
     place = tmp_path / "units"
     (place / "apns-relay.service.d").mkdir(parents=True)
     text = (ROOT / "debian/apns-relay.service").read_text().replace("/usr/bin/apns-relay", os.environ["APNS_RELAY_TOOL"])
@@ -45,9 +45,8 @@ def test_systemd_accepts_the_drop_ins(unit):
     assert "apns/p8" in verify(unit)[1][0]
 
 
-def test_a_relay_with_encrypted_secrets(apns, tmp_path):
-    if not shutil.which("systemd-creds"):
-        pytest.skip("systemd-creds is not here (Debian: systemd)")
+def test_a_relay_with_encrypted_secrets(apns, tmp_path, keep):
+    need("systemd-creds", "systemd")
     environment = os.environ | {"SYSTEMD_CREDENTIAL_SECRET": str(tmp_path / "credential.secret")}
     store, loaded, run = tmp_path / "credstore.encrypted", tmp_path / "credentials/apns-relay.service", tmp_path / "run"
     for each in store, loaded, run:
@@ -70,33 +69,17 @@ def test_a_relay_with_encrypted_secrets(apns, tmp_path):
         place = path.replace("/etc/credstore.encrypted", str(store))
         assert BEARER not in open(place).read() and "PRIVATE" not in open(place).read()
         subprocess.run(["systemd-creds", "decrypt", f"--name={name}", place, loaded / name], env=environment, check=True, capture_output=True)
-    relay = Relay(tmp_path, apns)
+    relay = keep(Relay(tmp_path, apns))
     copy("systemd/relay.yaml", relay.file, {
-        "/run/credentials/apns-relay.service": loaded, "/run/apns-relay": run, "/var/lib/apns-relay": tmp_path, "com.example.shop": TOPIC,
-        "ABC123DEFG": apns.ready["token_key_id"], "DEF123GHIJ": apns.ready["token_team_id"],
-        "apps:\n": f"status: {{port: 0, port_file: {relay.port_file}}}\napps:\n",
-        "    credentials:\n": f"    host: 127.0.0.1\n    port: {apns.ready['http2_port']}\n    guard: {{share: 0.5}}\n"
-                                f"    credentials:\n      ca: {apns.ready['ca']}\n"})
-    relay.start()
-    try:
-        relay.wait_ready()
-        relay.wait_said("the listener web is open")
-        crowd = Crowd(lambda part: contextlib.closing(Bearing(run / "1.sock")))
-        crowd.allow(COUNT // 2)
-        crowd.wait(lambda: len(crowd.told) >= 60)
-        apns.kill()
-        before, waiting = dict(crowd.told), crowd.statuses[202]
-        crowd.allow(COUNT - COUNT // 2)
-        crowd.wait(lambda: crowd.statuses[202] >= waiting + 16)
-        apns.start()
-        crowd.wait(lambda: all(part.done() for part in crowd.parts))
-        crowd.check_against(apns, before)
-        # A crash leaves the socket there, and the next start of the service replaces it.
-        relay.kill()
-        with contextlib.closing(socket.socket(socket.AF_UNIX)) as one, pytest.raises(ConnectionRefusedError):
-            one.connect(str(run / "1.sock"))
-        relay.start().wait_ready()
-        relay.wait_said("the listener web is open", 2)
-        relay.stop()
-    finally:
-        relay.kill()
+        "/run/credentials/apns-relay.service": loaded, "/run/apns-relay": run, "/var/lib/apns-relay": tmp_path,
+        "apps:\n": f"status: {{port: 0, port_file: {relay.port_file}}}\napps:\n"} | for_this_test(apns))
+    serve(relay)
+    crowd = Crowd(lambda part: contextlib.closing(Bearing(run / "1.sock")))
+    before = crowd.until_apns_dies(apns, more=COUNT - COUNT // 2, waiting=16)
+    apns.start()
+    crowd.finish(apns, before)
+    # A crash leaves the socket there, and the next start of the service replaces it.
+    relay.kill()
+    with contextlib.closing(socket.socket(socket.AF_UNIX)) as one, pytest.raises(ConnectionRefusedError):
+        one.connect(str(run / "1.sock"))
+    serve(relay, times=2).stop()

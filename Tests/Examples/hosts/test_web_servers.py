@@ -6,19 +6,17 @@ import http.client
 import os
 import pathlib
 import shutil
-import signal
-import socket
 import ssl
 import subprocess
 import tempfile
 
 import pytest
 from apns import COUNT, token
-from relayed import BEARER, PAYLOAD, TOPIC, Crowd, ask, copy, relays  # noqa: F401
+from hosts import Host, need
+from relayed import BEARER, PAYLOAD, TOPIC, Crowd, ask, copy
 from simulator import DEADLINE, make_certificates, until
 
 PORT = 8444
-SBIN = os.environ["PATH"] + ":/usr/sbin"
 
 NGINX = """
 {user}daemon off; worker_processes 2; pid {directory}/pid; error_log {directory}/error.log info;
@@ -47,21 +45,15 @@ APACHE_MODULES = "mpm_event authn_core authz_core alias ssl socache_shmcb http2 
 class Front:
     """A web server with the example's files, and clients with certificates."""
 
-    def __init__(self, name, directory):
+    def __init__(self, name, directory, keep):
         self.name, self.directory = name, directory / name
         self.directory.mkdir()
-        self.program = shutil.which({"nginx": "nginx", "apache": "apache2"}[name], path=SBIN)
-        if not self.program:
-            pytest.skip({"nginx": "nginx is not here (Debian: nginx-light)", "apache": "Apache is not here (Debian: apache2)"}[name])
+        program = need(*{"nginx": ("nginx", "nginx-light"), "apache": ("apache2",)}[name])
         self.certificates = make_certificates(self.directory / "certificates", "/CN=shop")
         self.stranger = self.sign("stranger")
         self.configure()
-        self.process = subprocess.Popen([self.program, *self.options])
-        try:
-            until(self.is_open, self.errors)
-        except BaseException:
-            self.end()
-            raise
+        self.host = keep(Host([program, *self.options], self.directory / "error.log"))
+        self.host.listens(PORT)
 
     def sign(self, name):
         """Makes a certificate of the clients' CA for another client."""
@@ -95,34 +87,22 @@ class Front:
             (self.directory / "main").write_text(APACHE.format(directory=self.directory, modules=modules, user=user, port=PORT))
             self.options = ["-D", "FOREGROUND", "-f", self.directory / "main"]
 
-    def is_open(self):
-        assert self.process.poll() is None, self.errors()
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", PORT)):
-            return True
-
-    def end(self):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(DEADLINE)
-
     def client(self, certificate=None):
         context = ssl.create_default_context(cafile=self.certificates / "ca.pem")
         if certificate is not False:
             context.load_cert_chain(certificate or self.certificates / "provider.pem")
         return contextlib.closing(http.client.HTTPSConnection("localhost", PORT, context=context, timeout=DEADLINE))
 
-    def errors(self):
-        return (self.directory / "error.log").read_text()
-
 
 @pytest.fixture(params=["nginx", "apache"])
-def front(request, relays, tmp_path):
+def front(request, relays, tmp_path, keep):
     """A front; `start` starts its relays: nginx has two, Apache one."""
     # Apache gives up root's rights, and cannot enter the directories of pytest.
     with tempfile.TemporaryDirectory() as place:
         place = pathlib.Path(place)
         place.chmod(0o755)
         (tmp_path / "tokens").write_text(f"{BEARER} shop\n")
-        one = Front(request.param, place)
+        one = Front(request.param, place, keep)
 
         def start(wait):
             one.relays = [
@@ -131,19 +111,14 @@ def front(request, relays, tmp_path):
 
         one.start = start
         yield one
-        one.end()
+        assert one.host.alive() and one.host.end() == 0, one.host.text()
 
 
 def test_each_push_once(front, apns):
     front.start(wait="200ms")
     crowd = Crowd(lambda part: front.client())
-    crowd.allow(COUNT // 2)
-    crowd.wait(lambda: len(crowd.told) >= 60)
-    apns.kill()
-    before, waiting = dict(crowd.told), crowd.statuses[202]
-    crowd.allow(COUNT // 4)
     # APNs is away, and every request has a response.
-    crowd.wait(lambda: crowd.statuses[202] >= waiting + 24)
+    before = crowd.until_apns_dies(apns, more=COUNT // 4, waiting=24)
     assert not crowd.statuses[503]
     apns.start()
     crowd.wait(lambda: len(crowd.told) >= 3 * COUNT // 4)
@@ -153,9 +128,8 @@ def test_each_push_once(front, apns):
     if front.name == "apache":
         crowd.wait(lambda: crowd.statuses[503] >= 5)
         front.relays[0].start().wait_ready()
-    crowd.wait(lambda: all(part.done() for part in crowd.parts))
+    crowd.finish(apns, before)
     assert (front.name == "apache") == (crowd.statuses[503] > 0), crowd.statuses
-    crowd.check_against(apns, before)
 
 
 def test_a_front_authorizes_and_limits(front, apns):

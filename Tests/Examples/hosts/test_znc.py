@@ -11,8 +11,9 @@ import tempfile
 import threading
 
 import pytest
-from apns import BAD, COUNT, GOOD, PORT, token
-from native import Host, assert_undisturbed, assert_valgrind_is_quiet, compiled, durations, need, once, silent_apns, stop
+from apns import BAD, COUNT, PORT, token
+from hosts import Host, need
+from native import assert_undisturbed, assert_valgrind_is_quiet, compiled, durations, silent_apns, valgrind
 from simulator import DEADLINE, until
 
 ZNC_PORT, IRC_PORT = 6660, 6667
@@ -21,6 +22,7 @@ USERS = [f"user{n}" for n in range(COUNT // DEVICES)]
 APP = "com.example.app"
 # ZNC waits half a minute before it runs as root.
 NOT_ROOT = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+
 
 class IRCServer:
     """As much of an IRC server as ZNC needs."""
@@ -138,9 +140,8 @@ def directory():
 
 
 @pytest.fixture
-def znc(apns, module, irc, directory, tmp_path):
+def znc(apns, module, irc, directory, tmp_path, keep):
     """Starts ZNC with these users, and waits until all are on the channel."""
-    running = []
 
     def own(path, data=None):
         if data is None:
@@ -176,16 +177,13 @@ def znc(apns, module, irc, directory, tmp_path):
             f"<Listener one>\n  Port = {ZNC_PORT}\n  IPv4 = true\n  IPv6 = false\n</Listener>\n{blocks}\n")
         own(directory / "configs/znc.conf", configuration.encode())
         command = [*before, need("znc"), "--datadir", directory, *(["--foreground"] if foreground else [])]
-        host = Host(command, tmp_path / "log", **NOT_ROOT)
+        host = keep(Host(command, tmp_path / "log", **NOT_ROOT))
         host.arguments = arguments
-        running.append(host)
         if users and foreground:
             until(lambda: host.alive() and irc.users.keys() >= set(users), host.text)
         return host
 
-    yield start
-    for one in running:
-        one.kill()
+    return start
 
 
 def add(user, tokens):
@@ -215,7 +213,7 @@ def test_apns_away(apns, znc, irc):
         irc.say(USERS[0], "hello")
         until(lambda: len(outcomes(USERS[0])) == DEVICES, host.text)
         apns.wait(DEVICES)
-        stop(apns)
+        apns.stop()
         for user in USERS[1:half]:
             irc.say(user, f"{user.upper()}: hello", "#chan")
         watcher.ping()
@@ -235,10 +233,9 @@ def test_apns_away(apns, znc, irc):
 
         until(all_told, lambda: (len(told), host.text()))
         assert_undisturbed(before, during)
-        assert {one for one, outcome in told.items() if outcome == "accepted"} == GOOD
-        assert {one for one, outcome in told.items() if outcome == "no more pushes: BadDeviceToken"} == BAD
         apns.wait(COUNT)
-        assert apns.accepted() == once(GOOD)
+        apns.judge({one for one, outcome in told.items() if outcome == "accepted"},
+                   {one for one, outcome in told.items() if outcome == "no more pushes: BadDeviceToken"})
 
         # Bad devices get no more pushes.
         rows = len(apns.ledger())
@@ -356,7 +353,7 @@ def test_hostile_users(apns, znc, irc):
 
 def test_hostile_users_with_valgrind(apns, znc, irc, directory):
     log = directory / "valgrind"
-    hostile(apns, znc, irc, before=[need("valgrind"), "--leak-check=full", "--keep-debuginfo=yes", f"--log-file={log}"])
+    hostile(apns, znc, irc, before=valgrind(log))
     assert_valgrind_is_quiet(log, "apns.cpp", "apns_", "CApns")
 
 
