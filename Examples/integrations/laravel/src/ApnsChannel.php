@@ -83,7 +83,8 @@ class ApnsChannel
             $this->events->dispatch(new NotificationFailed($notifiable, $notification, static::class, [
                 'id' => $end instanceof Event ? $end->apnsId : null,
                 'token' => $token,
-                'error' => $end,
+                'error' => $end instanceof Event ? ($end->reasonText ?: $end->why) : $end->getMessage(),
+                'outcome' => $end,
                 'gone' => $this->isGone($end),
             ]));
         }

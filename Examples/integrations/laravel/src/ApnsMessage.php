@@ -12,6 +12,13 @@ class ApnsMessage
     public $alert = [];
 
     /**
+     * The whole alert, if it has no parts.
+     *
+     * @var string|array|null
+     */
+    public $customAlert;
+
+    /**
      * The other keys of "aps", by Apple's names.
      *
      * @var array
@@ -93,6 +100,74 @@ class ApnsMessage
     public function body($body)
     {
         return $this->with('alert', 'body', $body);
+    }
+
+    /**
+     * Set the key of the title in the app's Localizable.strings.
+     *
+     * @param  string|null  $key
+     * @return $this
+     */
+    public function titleLocKey($key)
+    {
+        return $this->with('alert', 'title-loc-key', $key);
+    }
+
+    /**
+     * Set the arguments of that title.
+     *
+     * @param  array|null  $args
+     * @return $this
+     */
+    public function titleLocArgs($args)
+    {
+        return $this->with('alert', 'title-loc-args', $args);
+    }
+
+    /**
+     * Set the key of the action button's text.
+     *
+     * @param  string|null  $key
+     * @return $this
+     */
+    public function actionLocKey($key)
+    {
+        return $this->with('alert', 'action-loc-key', $key);
+    }
+
+    /**
+     * Set the key of the text in the app's Localizable.strings.
+     *
+     * @param  string|null  $key
+     * @return $this
+     */
+    public function setLocKey($key)
+    {
+        return $this->with('alert', 'loc-key', $key);
+    }
+
+    /**
+     * Set the arguments of that text.
+     *
+     * @param  array|null  $args
+     * @return $this
+     */
+    public function setLocArgs($args)
+    {
+        return $this->with('alert', 'loc-args', $args);
+    }
+
+    /**
+     * Set the whole alert, instead of its parts.
+     *
+     * @param  string|array  $alert
+     * @return $this
+     */
+    public function setCustomAlert($alert)
+    {
+        $this->customAlert = $alert;
+
+        return $this;
     }
 
     /**
@@ -181,7 +256,34 @@ class ApnsMessage
      */
     public function custom($key, $value)
     {
-        return $this->with('custom', $key, $value);
+        $this->custom[$key] = $value;
+
+        return $this;
+    }
+
+    /**
+     * Replace the app's own keys.
+     *
+     * @param  array  $custom
+     * @return $this
+     */
+    public function setCustom(array $custom)
+    {
+        $this->custom = $custom;
+
+        return $this;
+    }
+
+    /**
+     * Add the app's key "action".
+     *
+     * @param  string  $action
+     * @param  mixed  $params
+     * @return $this
+     */
+    public function action($action, $params = null)
+    {
+        return $this->custom('action', ['action' => $action, 'params' => $params]);
     }
 
     /**
@@ -229,6 +331,17 @@ class ApnsMessage
     }
 
     /**
+     * Set the apns-id, a UUID.
+     *
+     * @param  string|null  $apnsId
+     * @return $this
+     */
+    public function apnsId($apnsId)
+    {
+        return $this->with('options', 'apnsId', $apnsId);
+    }
+
+    /**
      * Set the topic, instead of the bundle ID.
      *
      * @param  string  $topic
@@ -246,11 +359,13 @@ class ApnsMessage
      */
     public function toPayload()
     {
-        return ['aps' => ($this->alert ? ['alert' => $this->alert] : []) + $this->aps] + $this->custom;
+        $alert = $this->customAlert ?: $this->alert;
+
+        return ['aps' => ($alert ? ['alert' => $alert] : []) + $this->aps] + $this->custom;
     }
 
     /**
-     * Set a member of a property.
+     * Set a member of a property, or remove it with null.
      *
      * @param  string  $property
      * @param  string  $key
@@ -259,7 +374,11 @@ class ApnsMessage
      */
     private function with($property, $key, $value)
     {
-        $this->{$property}[$key] = $value;
+        if ($value === null) {
+            unset($this->{$property}[$key]);
+        } else {
+            $this->{$property}[$key] = $value;
+        }
 
         return $this;
     }

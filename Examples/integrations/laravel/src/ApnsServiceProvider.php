@@ -38,16 +38,16 @@ class ApnsServiceProvider extends ServiceProvider
      */
     protected function session(array $config)
     {
-        $credentials = $this->only($config, [
+        $credentials = $this->only($config, ['ca_file' => 'ca_file'] + (isset($config['certificate_path']) ? [
+            'certificate_path' => 'certificate_file',
+            'certificate_secret' => 'passphrase',
+        ] : [
             'key_id' => 'key_id',
             'team_id' => 'team_id',
             'private_key_path' => 'token_key_file',
             'private_key_content' => 'token_key',
             'private_key_secret' => 'passphrase',
-            'certificate_path' => 'certificate_file',
-            'certificate_secret' => 'passphrase',
-            'ca_file' => 'ca_file',
-        ]);
+        ]));
 
         $options = $this->only($config, ['app_bundle_id' => 'topic', 'host' => 'host', 'port' => 'port']);
 

@@ -74,6 +74,11 @@ class ApnsChannelTest extends TestCase
             'url' => '/', 'id' => 7,
         ], $message->toPayload());
         $this->assertSame(['aps' => ['content-available' => 1]], ApnsMessage::create()->contentAvailable()->toPayload());
+        $message = ApnsMessage::create('Hello')->title(null)->titleLocKey('T')->titleLocArgs(['a'])->setLocKey('B')->setLocArgs(['b']);
+        $this->assertSame(['title-loc-key' => 'T', 'title-loc-args' => ['a'], 'loc-key' => 'B', 'loc-args' => ['b']], $message->alert);
+        $this->assertSame(['aps' => ['alert' => 'Hi']], $message->setCustomAlert('Hi')->toPayload());
+        $message->custom('id', 7)->setCustom([])->action('open', 3);
+        $this->assertSame(['action' => ['action' => 'open', 'params' => 3]], $message->custom);
         $options = ApnsMessage::create()->pushType('alert')->collapseId('one')->priority(5)->expiresAt(0)->topic('a')->options;
         $this->assertSame(['pushType' => 'alert', 'collapseId' => 'one', 'priority' => 5, 'expiry' => 0, 'topic' => 'a'], $options);
     }
@@ -105,7 +110,9 @@ class ApnsChannelTest extends TestCase
         $this->assertSame(['aa', 'bb', 'no hex'], array_map(fn ($event) => $event->data['token'], $this->failed));
         $this->assertSame([true, false, true], array_map(fn ($event) => $event->data['gone'], $this->failed));
         $this->assertSame('eabeae54-14a8-11e5-b60b-1697f925ec7b', $this->failed[0]->data['id']);
-        $this->assertSame($this->ends['aa'], $this->failed[0]->data['error']);
+        $this->assertSame($this->ends['aa'], $this->failed[0]->data['outcome']);
+        $this->assertSame('Unregistered', $this->failed[0]->data['error']);
+        $this->assertStringContainsString('hex', $this->failed[2]->data['error']);
         $this->assertSame(ApnsChannel::class, $this->failed[0]->channel);
     }
 
@@ -155,6 +162,12 @@ class ApnsChannelTest extends TestCase
         $this->notify(['aa']);
     }
 
+    public function testTheChannelByItsClass()
+    {
+        $this->notify(['aa'], [ApnsChannel::class]);
+        $this->assertSame(['aa'], array_column($this->pushed, 0));
+    }
+
     public function testTheSessionIsThatOfTheProcess()
     {
         $certificate = getenv('APNS_CERTIFICATE') ?: $this->markTestSkipped('APNS_CERTIFICATE names none');
@@ -166,7 +179,7 @@ class ApnsChannelTest extends TestCase
         $this->assertSame(0, $session->stats()['connects']);
     }
 
-    private function notify(array $tokens): void
+    private function notify(array $tokens, array $channels = ['apn']): void
     {
         $notifiable = new class($tokens) {
             public function __construct(private array $tokens)
@@ -178,10 +191,14 @@ class ApnsChannelTest extends TestCase
                 return $this->tokens;
             }
         };
-        $notification = new class() extends Notification {
+        $notification = new class($channels) extends Notification {
+            public function __construct(private array $channels)
+            {
+            }
+
             public function via($notifiable)
             {
-                return ['apn'];
+                return $this->channels;
             }
 
             public function toApn($notifiable)
