@@ -27,9 +27,9 @@ def make_payload(
     return {"aps": {name: value for name, value in aps.items() if value is not None}, **(extra or {})}
 
 
-def _split(alert, expiration=None, priority=None, collapse_id=None, push_type=None, **keys):
+def _split(alert, expiration=None, priority=None, collapse_id=None, push_type=None, topic=None, **keys):
     """The payload, and the options of the client's methods."""
-    options = {"expiry": expiration, "priority": priority, "collapse_id": collapse_id, "push_type": push_type}
+    options = {"expiry": expiration, "priority": priority, "collapse_id": collapse_id, "push_type": push_type, "topic": topic}
     return make_payload(alert, **keys), options
 
 

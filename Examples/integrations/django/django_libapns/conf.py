@@ -5,7 +5,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 # Without their prefix, which APPLICATIONS does not have.
-CREDENTIALS = {"AUTH_KEY_PATH": "key", "AUTH_KEY_ID": "key_id", "TEAM_ID": "team_id", "CERTIFICATE": "certificate"}
+KEY = {"AUTH_KEY_PATH": "key", "AUTH_KEY_ID": "key_id", "TEAM_ID": "team_id"}
 
 
 def client_options(application_id=None):
@@ -19,20 +19,19 @@ def client_options(application_id=None):
             message = f"PUSH_NOTIFICATIONS_SETTINGS has no application {application_id!r}"
             raise ImproperlyConfigured(message) from None
 
-    options = {name: given[prefix + key] for key, name in CREDENTIALS.items() if given.get(prefix + key)}
-    if "key" in options:
-        options.pop("certificate", None)  # the key wins, as there
-    elif "certificate" not in options:
-        raise ImproperlyConfigured(f"PUSH_NOTIFICATIONS_SETTINGS needs {prefix}AUTH_KEY_PATH or {prefix}CERTIFICATE")
-    certificate = options.get("certificate")
-    if isinstance(certificate, dict):
-        options["certificate"] = certificate["path"]
-    elif hasattr(certificate, "path"):
-        options["certificate"] = certificate.path
+    options = {name: given[prefix + key] for key, name in KEY.items() if given.get(prefix + key)}
+    certificate = given.get(prefix + "CERTIFICATE")
+    if len(options) < len(KEY):  # a whole key wins, as there
+        if not certificate:
+            needed = ", ".join(prefix + key for key in KEY)
+            raise ImproperlyConfigured(f"PUSH_NOTIFICATIONS_SETTINGS needs {needed}, or {prefix}CERTIFICATE")
+        path = certificate["path"] if isinstance(certificate, dict) else getattr(certificate, "path", certificate)
+        options = {"certificate": path}
 
     if given.get(prefix + "TOPIC"):
         options["topic"] = given[prefix + "TOPIC"]
-    if given.get(prefix + "USE_SANDBOX"):
+    # Without APPLICATIONS a site with DEBUG uses the sandbox, as there.
+    if given.get(prefix + "USE_SANDBOX", settings.DEBUG and application_id is None):
         options["environment"] = "sandbox"
     if given.get(prefix + "USE_ALTERNATIVE_PORT"):
         options["port"] = libapns.PORT_HTTP2_OTHER

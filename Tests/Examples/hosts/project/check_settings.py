@@ -25,6 +25,8 @@ for given, application, expected in (
     (KEY, None, AS_KEY),
     ({**KEY, "APNS_CERTIFICATE": "/a.pem"}, None, AS_KEY),
     ({**KEY, "APNS_USE_SANDBOX": True}, None, {**AS_KEY, "environment": "sandbox"}),
+    ({**KEY, "APNS_AUTH_KEY_ID": None, "APNS_CERTIFICATE": "/a.pem"}, None, {"certificate": "/a.pem", "topic": "com.example"}),
+    ({**KEY, "APNS_AUTH_KEY_ID": None}, None, None),
     ({**KEY, "APNS_USE_SANDBOX": False, "APNS_USE_ALTERNATIVE_PORT": True}, None, {**AS_KEY, "port": 2197}),
     ({"APNS_CERTIFICATE": pathlib.Path("/a.pem")}, None, {"certificate": pathlib.Path("/a.pem")}),
     ({"APNS_CERTIFICATE": {"path": "/a.pem"}}, None, {"certificate": "/a.pem"}),
@@ -39,6 +41,15 @@ for given, application, expected in (
         except ImproperlyConfigured:
             found = None
     assert found == expected, (given, found)
+
+# Without a setting, a site with DEBUG and one app uses the sandbox.
+for given, application, expected in (
+    (KEY, None, "sandbox"),
+    ({**KEY, "APNS_USE_SANDBOX": False}, None, None),
+    ({"APPLICATIONS": APPLICATIONS}, "one", None),
+):
+    with override_settings(DEBUG=True, PUSH_NOTIFICATIONS_SETTINGS=given):
+        assert conf.client_options(application).get("environment") == expected, given
 
 whole = apns.make_payload(
     "Hello", badge=0, sound="default", category="c", content_available=True, mutable_content=True, thread_id="t",
