@@ -142,13 +142,16 @@ struct Run: ParsableCommand {
   private func push(_ wanted: RelayConfiguration, _ file: String) throws {
     process_forbid_dumps()
     process_end_at_abort()
+    let sockets = PassedSockets()
     let signals = RelaySignals()
     let level = Logger.Level(rawValue: wanted.log.level.rawValue) ?? .info
     let log = Logger(label: "apns-relay") {
       RelayLog(label: $0, level: level, isJSON: wanted.log.format == .json)
     }
     do {
-      try RelayDaemon(wanted, file: file, queue: wanted.queue.open(), log: log).run(signals)
+      try RelayDaemon(
+        wanted, file: file, queue: wanted.queue.open(), log: log, sockets: sockets
+      ).run(signals)
     } catch {
       log.critical("\(error)")
       throw ExitCode(2)

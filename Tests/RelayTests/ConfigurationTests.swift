@@ -126,6 +126,47 @@ import Testing
     }
   }
 
+  @Test func socketsOfSystemd() throws {
+    let listeners =
+      "status:\n  port: systemd:status\nlisteners:\n  web:\n    type: http\n    port: systemd:web.socket\n"
+    let gateway =
+      "  gateway:\n    type: binary\n    app: shop\n    port: systemd:gateway\n    feedback_port: systemd:feedback\n"
+    let all = try read(Self.least + listeners + gateway)
+    #expect(all.socketNames == ["status", "web.socket", "gateway", "feedback"])
+    #expect(try read(ConfigurationText.text(of: all)) == all)
+    // The feedback service still uses the host.
+    let half = try read(
+      Self.least + listeners
+        + gateway.replacingOccurrences(of: "systemd:feedback", with: "2196\n    host: 127.0.0.2"))
+    #expect(try read(ConfigurationText.text(of: half)) == half)
+    let address = "cannot be combined with systemd: the socket unit has the address"
+    for (text, said) in [
+      (listeners + "    host: 127.0.0.1\n", "relay.yaml:14: listeners.web.host: \(address)"),
+      (
+        listeners + gateway + "    host: 127.0.0.1\n",
+        "relay.yaml:19: listeners.gateway.host: \(address)"
+      ),
+      ("status:\n  port: systemd:s\n  host: ::1\n", "relay.yaml:10: status.host: \(address)"),
+      (
+        listeners + "    socket: s\n",
+        "relay.yaml:14: listeners.web.socket: cannot be combined with host and port"
+      ),
+      (
+        listeners.replacingOccurrences(of: "systemd:web.socket", with: "'systemd:'"),
+        "relay.yaml:13: listeners.web.port: must be systemd:NAME, with FileDescriptorName= of the "
+          + "socket unit, not 'systemd:'"
+      ),
+      (
+        listeners.replacingOccurrences(of: "web.socket", with: "status"),
+        "relay.yaml:13: listeners.web.port: the socket 'status' is used twice"
+      ),
+      (
+        listeners + gateway.replacingOccurrences(of: "feedback\n", with: "gateway\n"),
+        "relay.yaml:18: listeners.gateway.feedback_port: the socket 'gateway' is used twice"
+      ),
+    ] { assertFault(Self.least + text, said) }
+  }
+
   @Test func theGuardsOptions() throws {
     let all = try read(Self.least + "    guard:\n      share: 0.2\n      min_responses: 10\n")
     #expect(all.apps[0].guarding.share == 0.2)

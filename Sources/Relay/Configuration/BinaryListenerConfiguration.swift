@@ -13,9 +13,9 @@ package struct BinaryListenerConfiguration: Equatable, Sendable {
 
   package var name = ""
   package var host = "127.0.0.1"
-  package var port = 2195
+  package var port: ListeningPort = 2195
   package var portFile: String?
-  package var feedbackPort: Int? = 2196
+  package var feedbackPort: ListeningPort? = 2196
   package var feedbackPortFile: String?
   package var app: String?
   /// The app of each client certificate, by its SHA-256 fingerprint in lower-case hex.
@@ -38,10 +38,10 @@ package struct BinaryListenerConfiguration: Equatable, Sendable {
   private static let most = 1_000_000
 
   static let options: [RelayOption<Self>] = [
-    .text("host", \.host, "the address to listen on"),
-    .integer("port", \.port, 0...65535, "0: a free port"),
+    RelayOption.text("host", \.host, "the address to listen on").printed { $0.usesHost },
+    .listening("port", \.port, "0: a free port; systemd:NAME: a socket unit's"),
     .path("port_file", \.portFile, "file that receives the port"),
-    .port("feedback_port", \.feedbackPort, "the feedback service; -1: none"),
+    .listening("feedback_port", \.feedbackPort, "the feedback service; -1: none"),
     .path("feedback_port_file", \.feedbackPortFile, "file that receives that port"),
     RelayOption(key: "fingerprints", read: readFingerprints, write: writeFingerprints),
     .file("client_ca", \.clientCA, "CA for client certificates with an app's topic as UID"),
@@ -91,7 +91,12 @@ package struct BinaryListenerConfiguration: Equatable, Sendable {
       "maximum number of pending TLS handshakes, in addition"),
   ]
 
+  private var usesHost: Bool {
+    port.socketName == nil || feedbackPort.map { $0.socketName == nil } ?? false
+  }
+
   func check(_ section: ConfigurationSection) throws {
+    try section.checkHost(of: [port, feedbackPort])
     if app != nil, clientCA != nil {
       throw section.fault(
         "client_ca", "cannot be combined with app: every client of this port pushes as that app")

@@ -78,7 +78,15 @@ package enum ConfigurationReader {
       for name in listeners.keys {
         guard let section = try listeners.section(name) else { continue }
         try listeners.checkName(name, of: "a listener")
-        all.listeners.append(try listener(name, section, all))
+        let listener = try listener(name, section, all)
+        var used = all.socketNames
+        for (key, port) in listener.ports {
+          guard let socket = port.socketName else { continue }
+          guard used.insert(socket).inserted else {
+            throw section.fault(key, "the socket '\(socket)' is used twice")
+          }
+        }
+        all.listeners.append(listener)
         try section.end()
       }
     }

@@ -12,6 +12,15 @@ package enum ListenerConfiguration: Equatable, Sendable {
     }
   }
 
+  /// The keys of its ports.
+  var ports: [(key: String, port: ListeningPort)] {
+    switch self {
+    case .http(let listener): [("port", listener.port)]
+    case .binary(let listener):
+      [("port", listener.port)] + (listener.feedbackPort.map { [("feedback_port", $0)] } ?? [])
+    }
+  }
+
   /// The app of all its notifications; nil if each names its own.
   package var app: String? {
     switch self {
@@ -38,7 +47,7 @@ package enum ListenerConfiguration: Equatable, Sendable {
 package struct HTTPListenerConfiguration: Equatable, Sendable {
   package var name = ""
   package var host = "127.0.0.1"
-  package var port = 8200
+  package var port: ListeningPort = 8200
   package var portFile: String?
   package var socket: String?
   package var socketMode = 0o660
@@ -51,6 +60,12 @@ package struct HTTPListenerConfiguration: Equatable, Sendable {
   /// Unreachable from other machines.
   package var isLocal: Bool { socket != nil || Authority.isLoopback(host) }
 
+  /// Why it must not open without `authorization_file`.
+  package var openFault: String? {
+    isLocal || authorizationFile != nil
+      ? nil : "is missing: \(host) is reachable from other machines, and anyone there could push"
+  }
+
   /// Warnings for the operator.
   package var warnings: [String] {
     guard !isLocal, let authorizationFile else { return [] }
@@ -62,8 +77,11 @@ package struct HTTPListenerConfiguration: Equatable, Sendable {
   }
 
   static let options: [RelayOption<Self>] = [
-    RelayOption.text("host", \.host, "the address to listen on").printed { $0.socket == nil },
-    RelayOption.integer("port", \.port, 0...65535, "0: a free port").printed { $0.socket == nil },
+    RelayOption.text("host", \.host, "the address to listen on").printed {
+      $0.socket == nil && $0.port.socketName == nil
+    },
+    RelayOption.listening("port", \.port, "0: a free port; systemd:NAME: a socket unit's")
+      .printed { $0.socket == nil },
     .path("port_file", \.portFile, "file that receives the port"),
     .path("socket", \.socket, "a UNIX socket, instead of host and port"),
     .value(
@@ -95,10 +113,7 @@ package struct HTTPListenerConfiguration: Equatable, Sendable {
           "socket", "has \(socket.utf8.count) bytes; a socket path has at most 107")
       }
     }
-    guard isLocal || authorizationFile != nil else {
-      throw section.fault(
-        "authorization_file",
-        "is missing: \(host) is reachable from other machines, and anyone there could push")
-    }
+    try section.checkHost(of: [port])
+    if let fault = openFault { throw section.fault("authorization_file", fault) }
   }
 }

@@ -58,12 +58,14 @@ package struct RelayConfiguration: Equatable, Sendable {
   package struct Status: Equatable, Sendable {
     package var host = "127.0.0.1"
     /// nil disables the server.
-    package var port: Int? = 8199
+    package var port: ListeningPort? = 8199
     package var portFile: String?
 
     static let options: [RelayOption<Self>] = [
-      .text("host", \.host, "serves /, /metrics, /healthz and /readyz"),
-      .port("port", \.port, "0: a free port; -1: no server"),
+      RelayOption.text("host", \.host, "serves /, /metrics, /healthz and /readyz").printed {
+        $0.port?.socketName == nil
+      },
+      .listening("port", \.port, "0: a free port; -1: no server; systemd:NAME: a socket unit's"),
       .path("port_file", \.portFile, "file that receives the port"),
     ]
 
@@ -95,9 +97,14 @@ package struct RelayConfiguration: Equatable, Sendable {
   package var apps: [AppConfiguration] = []
   package var listeners: [ListenerConfiguration] = []
 
+  /// The names of the systemd sockets that it uses.
+  package var socketNames: Set<String> {
+    Set(([status.port] + listeners.flatMap { $0.ports.map(\.port) }).compactMap { $0?.socketName })
+  }
+
   static let options: [RelayOption<Self>] = [
     .section("queue", \.queue, { $0.options }, check: { try $0.locations.check($1) }),
-    .section("status", \.status, Status.options),
+    .section("status", \.status, Status.options, check: { try $1.checkHost(of: [$0.port]) }),
     .section("log", \.log, Log.options),
     .duration("drain_timeout", \.drainS, 0...86_400, "how long SIGTERM waits for responses"),
   ]

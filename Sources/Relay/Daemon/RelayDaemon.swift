@@ -21,6 +21,7 @@ package final class RelayDaemon: @unchecked Sendable {
   private let file: String
   private let queue: any QueueEngine
   private let log: Logger
+  private let sockets: PassedSockets
   private let manager = ServiceManager()
   private var configuration: RelayConfiguration
   /// Also used by the status server's threads.
@@ -38,13 +39,15 @@ package final class RelayDaemon: @unchecked Sendable {
   private let listeners = Mutex<[Listening]>([])
 
   package init(
-    _ configuration: RelayConfiguration, file: String, queue: any QueueEngine, log: Logger
+    _ configuration: RelayConfiguration, file: String, queue: any QueueEngine, log: Logger,
+    sockets: PassedSockets
   ) {
     _ = RelayClock.startedAt
     self.configuration = configuration
     self.file = file
     self.queue = queue
     self.log = log
+    self.sockets = sockets
     listenerQueue = ListenerQueue(queue, log: log)
     waits = OutcomeWaits(queue)
     badTokens = BadTokens(queue, log: log)
@@ -126,17 +129,7 @@ package final class RelayDaemon: @unchecked Sendable {
     try loadBadTokens(configuration)
     for app in configuration.apps { workers.append(try make(app)) }
     publish()
-    if let port = configuration.status.port {
-      let server = try StatusServer(host: configuration.status.host, port: port) { [weak self] in
-        self?.response($0)
-      }
-      server.start()
-      if let file = configuration.status.portFile {
-        try "\(server.port)\n".write(toFile: file, atomically: true, encoding: .utf8)
-      }
-      for warning in configuration.status.warnings { log.warning("status: \(warning)") }
-      log.info("status at http://\(configuration.status.host):\(server.port)")
-    }
+    if let port = configuration.status.port { try openStatus(port) }
     signals.takeOrders()
     for one in workers { one.worker.start() }
     listenerQueue.start()
@@ -147,6 +140,7 @@ package final class RelayDaemon: @unchecked Sendable {
       _ = end()
       throw error
     }
+    warnOfUnusedSockets(configuration)
     log.notice(
       "ready, with \(workers.count) apps", metadata: ["queue": "\(configuration.queue.name)"])
     manager.say("READY=1\nSTATUS=\(workers.count) apps")
@@ -184,6 +178,35 @@ package final class RelayDaemon: @unchecked Sendable {
 
   // MARK: Listeners
 
+  private func openStatus(_ wanted: ListeningPort) throws {
+    var status = configuration.status
+    let bound: [ListeningSocket]
+    switch wanted {
+    case .number(let number):
+      let descriptor = try StatusServer.listen(host: status.host, port: number)
+      bound = [ListeningSocket(name: "status", descriptor: descriptor)]
+    case .systemd(let name):
+      do { bound = try sockets.named(name) } catch { throw RelayFault("status: \(error)") }
+      status.host = bound.mostOpenHost ?? status.host
+    }
+    let server = StatusServer(host: status.host, listeners: bound.map(\.descriptor)) {
+      [weak self] in self?.response($0)
+    }
+    server.start()
+    let port = bound.first?.address?.port ?? 0
+    if let file = status.portFile {
+      try "\(port)\n".write(toFile: file, atomically: true, encoding: .utf8)
+    }
+    for warning in status.warnings { log.warning("status: \(warning)") }
+    log.info("status at http://\(status.host):\(port)")
+  }
+
+  private func warnOfUnusedSockets(_ wanted: RelayConfiguration) {
+    for name in Set(sockets.names).subtracting(wanted.socketNames).sorted() {
+      log.warning("no listener uses systemd's socket '\(name)': its clients wait in vain")
+    }
+  }
+
   /// Bad tokens are kept in memory if a listener uses them.
   private func loadBadTokens(_ wanted: RelayConfiguration) throws {
     let isUsed = wanted.listeners.contains { listener in
@@ -196,6 +219,7 @@ package final class RelayDaemon: @unchecked Sendable {
     OpenFiles.raiseLimit()
     let relay = ListenerRelay(
       queue: listenerQueue, waits: waits, badTokens: badTokens, engine: queue, log: log,
+      sockets: sockets,
       apps: { [weak self] in self?.running.withLock { $0.map(\.worker.app) } ?? [] },
       look: { [weak self] name in
         self?.running.withLock { $0.first { $0.app == name }?.worker }?.look()
@@ -203,8 +227,9 @@ package final class RelayDaemon: @unchecked Sendable {
     let listener: any RelayListener
     switch wanted {
     case .http(let http):
-      listener = try HTTPListener(http, relay)
-      for warning in http.warnings { log.warning("listeners.\(http.name): \(warning)") }
+      let opened = try HTTPListener(http, relay)
+      for warning in opened.warnings { log.warning("listeners.\(http.name): \(warning)") }
+      listener = opened
     case .binary(let binary): listener = try BinaryListener(binary, relay)
     }
     listeners.withLock { $0.append((wanted, listener)) }
@@ -307,6 +332,7 @@ package final class RelayDaemon: @unchecked Sendable {
       log.error("bad tokens cannot be read: \(error)")
     }
     reopen(wanted.listeners)
+    warnOfUnusedSockets(wanted)
     log.notice("reloaded, with \(workers.count) apps")
   }
 

@@ -9,6 +9,7 @@ package struct ListenerRelay: Sendable {
   /// For feedback, and for the provider tokens that all relays share.
   package var engine: any QueueEngine
   package var log: Logger
+  package var sockets: PassedSockets
   /// The apps in the current configuration.
   package var apps: @Sendable () -> [AppConfiguration]
   /// Wakes the app's worker, because the queue has new entries.

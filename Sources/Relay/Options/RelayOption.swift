@@ -47,14 +47,6 @@ struct RelayOption<Settings>: Sendable {
     value(key, field, meaning, shown: { "\($0)" }) { try $0.integer($1, $2, range) }
   }
 
-  /// A port; -1 for none.
-  static func port(_ key: String, _ field: Field<Int?>, _ meaning: String) -> Self {
-    value(key, field, meaning, shown: { "\($0 ?? -1)" }) {
-      let port = try $0.integer($1, $2 ?? -1, -1...65535)
-      return port < 0 ? nil : port
-    }
-  }
-
   static func number(
     _ key: String, _ field: Field<Double>, _ range: ClosedRange<Double>, _ meaning: String
   ) -> Self {

@@ -19,8 +19,7 @@ final class StatusServer: @unchecked Sendable {
     var request: [UInt8] = []
   }
 
-  let port: Int
-  private let listener: CInt
+  private let listeners: [CInt]
   private let response: @Sendable (_ path: String) -> Response?
   /// nil on an address beyond this machine, where any host name is accepted.
   private let names: ListenerNames?
@@ -36,9 +35,18 @@ final class StatusServer: @unchecked Sendable {
   private static let longestRequest = 8192
   private static let patienceMS: Int64 = 2000
 
-  init(host: String, port: Int, response: @escaping @Sendable (String) -> Response?) throws {
+  /// Accepts the clients of listening sockets, on this host.
+  init(
+    host: String, listeners: [CInt], response: @escaping @Sendable (String) -> Response?
+  ) {
     self.response = response
+    self.listeners = listeners
     names = Authority.isLoopback(host) ? ListenerNames(listeningOn: host) : nil
+    for listener in listeners { _ = fcntl(listener, F_SETFL, O_NONBLOCK) }
+  }
+
+  /// Listens on a port; 0 for a free one.
+  static func listen(host: String, port: Int) throws -> CInt {
     var hints = addrinfo()
     hints.ai_flags = AI_NUMERICHOST | AI_PASSIVE
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -47,27 +55,17 @@ final class StatusServer: @unchecked Sendable {
       throw RelayFault("status.host: '\(host)' is not an IP address such as 127.0.0.1 or ::1")
     }
     defer { freeaddrinfo(list) }
-    let listener = socket(
-      found.pointee.ai_family, Self.kind(SOCK_STREAM, SOCK_CLOEXEC, SOCK_NONBLOCK), 0)
+    let listener = socket(found.pointee.ai_family, Self.kind(SOCK_STREAM, SOCK_CLOEXEC), 0)
     var yes: CInt = 1
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<CInt>.size))
     guard listener >= 0, bind(listener, found.pointee.ai_addr, found.pointee.ai_addrlen) == 0,
-      listen(listener, 1024) == 0
+      Glibc.listen(listener, 1024) == 0
     else {
       let failure = ListenFailure(errno: errno, host, port, setting: "status.port")
       if listener >= 0 { close(listener) }
       throw RelayFault("status: \(failure)")
     }
-    self.listener = listener
-    var address = sockaddr_storage()
-    var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
-    withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        _ = getsockname(listener, $0, &size)
-      }
-    }
-    // The port is at the same offset in both families.
-    self.port = withUnsafeBytes(of: &address) { Int($0[2]) << 8 | Int($0[3]) }
+    return listener
   }
 
   private static func kind(_ parts: __socket_type...) -> CInt {
@@ -86,9 +84,8 @@ final class StatusServer: @unchecked Sendable {
   }
 
   private func turn(_ clients: inout [Client]) {
-    var watched = [pollfd(fd: listener, events: Int16(POLLIN), revents: 0)]
-    for client in clients {
-      watched.append(pollfd(fd: client.descriptor, events: Int16(POLLIN), revents: 0))
+    var watched = (listeners + clients.map(\.descriptor)).map {
+      pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
     }
     let pause = clients.first.map { max(0, $0.deadline - RelayClock.monotonic) } ?? Self.patienceMS
     guard poll(&watched, nfds_t(watched.count), CInt(min(pause, Self.patienceMS))) >= 0 else {
@@ -98,7 +95,7 @@ final class StatusServer: @unchecked Sendable {
     }
     let now = RelayClock.monotonic
     var kept: [Client] = []
-    for (client, seen) in zip(clients, watched.dropFirst()) {
+    for (client, seen) in zip(clients, watched.dropFirst(listeners.count)) {
       var client = client
       if seen.revents != 0, !read(&client) { continue }
       if client.deadline <= now {
@@ -107,11 +104,13 @@ final class StatusServer: @unchecked Sendable {
         kept.append(client)
       }
     }
-    if watched[0].revents != 0 { accept(into: &kept, now) }
+    for (listener, seen) in zip(listeners, watched) where seen.revents != 0 {
+      accept(from: listener, into: &kept, now)
+    }
     clients = kept
   }
 
-  private func accept(into clients: inout [Client], _ now: Int64) {
+  private func accept(from listener: CInt, into clients: inout [Client], _ now: Int64) {
     while true {
       let client = Glibc.accept(listener, nil, nil)
       guard client >= 0 else {

@@ -13,7 +13,8 @@ package final class BinaryListener: RelayListener {
   package let place: String
   private let context: BinaryListenerContext
   private let group: MultiThreadedEventLoopGroup
-  private let bound: [any Channel]
+  /// The gateway's, and those of the feedback service.
+  private let bound: [[any Channel]]
 
   private static let threads = max(2, min(4, System.coreCount))
   /// A client has 2 s to close its side, and its reading may take a moment.
@@ -31,25 +32,26 @@ package final class BinaryListener: RelayListener {
       for line in tls.warnings { logger.warning("\(line)") }
       context = BinaryListenerContext(
         relay, try ListenerClients(listener), tls.context, listener, logger)
-      bound = try Self.listen(listener, context, group)
+      bound = try Self.listen(listener, context, group, relay.sockets)
     } catch {
       try? group.syncShutdownGracefully()
       throw RelayFault("listeners.\(listener.name): \(error)")
     }
     self.group = group
-    place = bound.map { $0.localAddress?.text ?? "" }.joined(separator: ", feedback at ")
+    place = bound.map { $0.map { $0.localAddress?.text ?? "" }.joined(separator: ", ") }
+      .joined(separator: ", feedback at ")
   }
 
   private static func listen(
     _ listener: BinaryListenerConfiguration, _ context: BinaryListenerContext,
-    _ group: MultiThreadedEventLoopGroup
-  ) throws -> [any Channel] {
+    _ group: MultiThreadedEventLoopGroup, _ sockets: PassedSockets
+  ) throws -> [[any Channel]] {
     var limits = FrameRules(legacyPayloadMax: listener.payloadMax)
     limits.framedPayloadMax = listener.payloadMax
     let rules = limits
     let gateway = try listen(
       listener.host, listener.port, "listeners.\(listener.name).port", listener.portFile, context,
-      group
+      group, sockets
     ) { channel, logger in
       let connection = ListenerConnection(context, logger: logger)
       let handlers: [any ChannelHandler] = [
@@ -61,7 +63,7 @@ package final class BinaryListener: RelayListener {
     guard let port = listener.feedbackPort else { return [gateway] }
     let feedback = try listen(
       listener.host, port, "listeners.\(listener.name).feedback_port", listener.feedbackPortFile,
-      context, group
+      context, group, sockets
     ) { channel, logger in
       let handlers: [any ChannelHandler] = [
         ReadingWitness(), try OpenSSLServerHandler(context.tls), HandshakeDeadline(),
@@ -73,11 +75,11 @@ package final class BinaryListener: RelayListener {
   }
 
   private static func listen(
-    _ host: String, _ port: Int, _ setting: String, _ portFile: String?,
+    _ host: String, _ port: ListeningPort, _ setting: String, _ portFile: String?,
     _ context: BinaryListenerContext,
-    _ group: MultiThreadedEventLoopGroup,
+    _ group: MultiThreadedEventLoopGroup, _ sockets: PassedSockets,
     _ addHandlers: @escaping @Sendable (any Channel, Logger) throws -> Void
-  ) throws -> any Channel {
+  ) throws -> [any Channel] {
     let bootstrap = ServerBootstrap(group: group)
       .serverChannelOption(.backlog, value: 4096)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -97,16 +99,21 @@ package final class BinaryListener: RelayListener {
           try addHandlers(channel, logger)
         }
       }
-    do {
-      let channel = try bootstrap.bind(host: host, port: port).wait()
-      if let portFile {
-        try "\(channel.localAddress?.port ?? port)\n".write(
-          toFile: portFile, atomically: true, encoding: .utf8)
+    let bound: [any Channel]
+    switch port {
+    case .systemd(let name): bound = try sockets.named(name).map { try bootstrap.listen(on: $0) }
+    case .number(let port):
+      do {
+        bound = [try bootstrap.bind(host: host, port: port).wait()]
+      } catch let error as IOError {
+        throw RelayFault("\(ListenFailure(error, host, port, setting: setting))")
       }
-      return channel
-    } catch let error as IOError {
-      throw RelayFault("\(ListenFailure(error, host, port, setting: setting))")
     }
+    if let portFile {
+      try "\(bound.first?.localAddress?.port ?? 0)\n".write(
+        toFile: portFile, atomically: true, encoding: .utf8)
+    }
+    return bound
   }
 
   package var figures: ListenerFigures.Shown {
@@ -120,7 +127,7 @@ package final class BinaryListener: RelayListener {
 
   /// Sends each client status 10 with the identifier of its last queued notification.
   package func shut() {
-    for one in bound { one.close(promise: nil) }
+    for one in bound.joined() { one.close(promise: nil) }
     for channel in context.connections.open {
       channel.eventLoop.execute {
         channel.pipeline.fireUserInboundEventTriggered(ListenerConnection.Leaving())

@@ -6,15 +6,16 @@ import NIOHTTP1
 import NIOHTTP2
 import NIOPosix
 
-/// Accepts Apple's requests over HTTP/1.1 and HTTP/2 without TLS, on TCP or on a UNIX socket.
+/// Accepts Apple's requests over HTTP/1.1 and HTTP/2 without TLS, on TCP or on UNIX sockets.
 package final class HTTPListener: RelayListener, @unchecked Sendable {
   package let name: String
   package let place: String
   /// The TCP port; 0 for a UNIX socket.
   package let port: Int
+  package let warnings: [String]
   private let desk: RequestDesk
   private let group: MultiThreadedEventLoopGroup
-  private let bound: any Channel
+  private let bound: [any Channel]
   private let connections: ListenerConnections
   private let socket: String?
 
@@ -24,7 +25,8 @@ package final class HTTPListener: RelayListener, @unchecked Sendable {
   package var figures: ListenerFigures.Shown { desk.figures.shown }
 
   /// Listens once it returns.
-  package init(_ listener: HTTPListenerConfiguration, _ relay: ListenerRelay) throws {
+  package init(_ wanted: HTTPListenerConfiguration, _ relay: ListenerRelay) throws {
+    let (listener, passed) = try Self.passed(wanted, relay.sockets)
     let desk = try RequestDesk(listener, relay)
     var logger = relay.log
     logger[metadataKey: "listener"] = "\(listener.name)"
@@ -34,7 +36,8 @@ package final class HTTPListener: RelayListener, @unchecked Sendable {
     self.desk = desk
     self.connections = connections
     self.group = group
-    socket = listener.socket
+    socket = wanted.socket
+    warnings = listener.warnings
     let idle = TimeAmount.milliseconds(Int64(listener.idleS * 1000))
     let bootstrap = ServerBootstrap(group: group)
       .serverChannelOption(.backlog, value: 1024)
@@ -53,27 +56,55 @@ package final class HTTPListener: RelayListener, @unchecked Sendable {
         }
       }
     do {
-      if let path = listener.socket {
-        bound = try Self.listen(bootstrap, path, mode: listener.socketMode)
-        place = path
-      } else {
-        bound = try bootstrap.bind(host: listener.host, port: listener.port).wait()
-        place =
-          "http://\(listener.host.contains(":") ? "[\(listener.host)]" : listener.host):"
-          + "\(bound.localAddress?.port ?? listener.port)"
+      switch listener.port {
+      case .systemd:
+        bound = try passed.map { try bootstrap.listen(on: $0) }
+        place = bound.map { $0.localAddress?.text ?? "" }.joined(separator: ", ")
+      case .number(let port):
+        if let path = listener.socket {
+          bound = [try Self.listen(bootstrap, path, mode: listener.socketMode)]
+          place = path
+        } else {
+          do {
+            bound = [try bootstrap.bind(host: listener.host, port: port).wait()]
+          } catch {
+            let setting = "listeners.\(listener.name).port"
+            throw RelayFault("\(ListenFailure(error, listener.host, port, setting: setting))")
+          }
+          place =
+            "http://\(listener.host.contains(":") ? "[\(listener.host)]" : listener.host):"
+            + "\(bound[0].localAddress?.port ?? port)"
+        }
       }
     } catch {
       try? group.syncShutdownGracefully()
-      let setting = "listeners.\(listener.name)"
-      let reason =
-        listener.socket.map { "\($0): \(error)" }
-        ?? "\(ListenFailure(error, listener.host, listener.port, setting: "\(setting).port"))"
-      throw RelayFault("\(setting): \(reason)")
+      let path = wanted.socket.map { "\($0): " } ?? ""
+      throw RelayFault("listeners.\(listener.name): \(path)\(error)")
     }
-    port = bound.localAddress?.port ?? 0
+    port = bound.lazy.compactMap { $0.localAddress?.port }.first ?? 0
     if let file = listener.portFile {
       try "\(port)\n".write(toFile: file, atomically: true, encoding: .utf8)
     }
+  }
+
+  /// systemd's sockets, and the settings with their address.
+  private static func passed(
+    _ wanted: HTTPListenerConfiguration, _ sockets: PassedSockets
+  ) throws -> (HTTPListenerConfiguration, [ListeningSocket]) {
+    guard let name = wanted.port.socketName else { return (wanted, []) }
+    let setting = "listeners.\(wanted.name)"
+    let passed: [ListeningSocket]
+    do {
+      passed = try sockets.named(name, canBeUnix: true)
+    } catch {
+      throw RelayFault("\(setting): \(error)")
+    }
+    var listener = wanted
+    if let host = passed.mostOpenHost { listener.host = host } else { listener.socket = name }
+    if let fault = listener.openFault {
+      throw RelayFault("\(setting).authorization_file: \(fault)")
+    }
+    return (listener, passed)
   }
 
   private static func speak(
@@ -142,8 +173,9 @@ package final class HTTPListener: RelayListener, @unchecked Sendable {
   package func refresh() throws { try desk.refresh() }
 
   package func shut() {
+    // Clients that connect from now on wait for the next relay, if the socket is systemd's.
+    for one in bound { try? one.close().wait() }
     desk.shut()
-    try? bound.close().wait()
     if let socket { unlink(socket) }
   }
 
