@@ -167,6 +167,23 @@ import Testing
     ] { assertFault(Self.least + text, said) }
   }
 
+  @Test func aPathInTheCredentialsDirectory() throws {
+    let text = Self.least.replacingOccurrences(
+      of: "key.p8", with: "\"${CREDENTIALS_DIRECTORY}/key.p8\"")
+    let place = "relay.yaml:5: apps.shop.credentials.p8: "
+    unsetenv("CREDENTIALS_DIRECTORY")
+    assertFault(
+      text,
+      place + "${CREDENTIALS_DIRECTORY} is not set: "
+        + "systemd sets it for a service with LoadCredential=")
+    setenv("CREDENTIALS_DIRECTORY", directory, 1)
+    defer { unsetenv("CREDENTIALS_DIRECTORY") }
+    #expect(try read(text).apps[0].credentials.p8 == "\(directory)/key.p8")
+    assertFault(
+      text.replacingOccurrences(of: "CREDENTIALS_DIRECTORY", with: "HOME"),
+      place + "only ${CREDENTIALS_DIRECTORY}/ is replaced at the start of a path")
+  }
+
   @Test func theGuardsOptions() throws {
     let all = try read(Self.least + "    guard:\n      share: 0.2\n      min_responses: 10\n")
     #expect(all.apps[0].guarding.share == 0.2)

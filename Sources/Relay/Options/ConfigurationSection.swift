@@ -80,7 +80,19 @@ final class ConfigurationSection {
     return isNull || scalar.string.isEmpty ? nil : scalar.string
   }
 
-  func path(_ key: String) throws -> String? { try text(key).map(beside) }
+  /// A path may begin with the directory of systemd's credentials, and with no other variable.
+  func path(_ key: String) throws -> String? {
+    guard let text = try text(key) else { return nil }
+    guard text.hasPrefix("${") else { return beside(text) }
+    let name = "CREDENTIALS_DIRECTORY"
+    guard text.hasPrefix("${\(name)}/") else {
+      throw fault(key, "only ${\(name)}/ is replaced at the start of a path")
+    }
+    guard let directory = ProcessInfo.processInfo.environment[name], directory.hasPrefix("/") else {
+      throw fault(key, "${\(name)} is not set: systemd sets it for a service with LoadCredential=")
+    }
+    return directory + text.dropFirst(name.count + 3)
+  }
 
   /// A list of words, or a single word. Empty if the key is missing.
   func words(_ key: String) throws -> [String] {
