@@ -17,5 +17,7 @@ USER 990:990
 WORKDIR /srv
 EXPOSE 8199
 STOPSIGNAL SIGTERM
+# With another --config this needs it too.
+HEALTHCHECK CMD ["/apns-relay", "health", "--config", "relay.yaml"]
 ENTRYPOINT ["/apns-relay"]
 CMD ["--config", "relay.yaml"]

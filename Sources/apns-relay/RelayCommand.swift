@@ -20,12 +20,14 @@ struct RelayCommand: ParsableCommand {
           apns relay --config relay.yaml             runs until SIGTERM; SIGHUP reloads
           apns enqueue --config relay.yaml --app shop --alert Hello 5f79cfda4d01aa3a
           apns relay guard --config relay.yaml       shows whether bad tokens are ignored, and why
+          apns relay health --config relay.yaml      asks the running relay whether it works
 
       EXIT STATUS: 0 after a graceful end; 1 if a check found an error; 2 if the command line, the \
       configuration, the credentials or the queue cannot be used.
       """,
     version: "apns-relay \(String(cString: apns_version()))",
-    subcommands: [Run.self, Enqueue.self, GuardState.self], defaultSubcommand: Run.self)
+    subcommands: [Run.self, Enqueue.self, GuardState.self, Health.self], defaultSubcommand: Run.self
+  )
 
   static func main() {
     do {

@@ -1,8 +1,9 @@
-"""The relay as a service: systemd sockets, and a restart between two connections."""
+"""The relay as a service: systemd sockets, a restart between two connections, and the program's own probe."""
 
 import concurrent.futures
 import contextlib
 import http.client
+import json
 import os
 import shutil
 import signal
@@ -211,3 +212,58 @@ def test_systemds_own_activator(start, relay, tmp_path):
         assert ask(http.client.HTTPConnection(host, place, timeout=DEADLINE), number) == 200
     one.signal(signal.SIGTERM)
     assert one.process.wait(DEADLINE) == 0
+
+
+def health(one, *options):
+    said = subprocess.run([relay_program(), "health", "--config", one.file, *options], capture_output=True, text=True, timeout=DEADLINE)
+    assert said.stderr == "" and said.stdout.count("\n") == 1
+    return said.returncode, said.stdout.strip()
+
+
+def test_health(start, relay):
+    simulator = start()
+    one = relay(simulator)
+    assert health(one) == (1, f"status.port_file: {one.port_file} has no port: no relay has written it")
+    one.start().wait_ready()
+    wait_until(lambda: health(one, "--ready") == (0, "ready"), "it does not get ready")
+    assert health(one) == (0, "ok")
+    # It is healthy, and cannot deliver.
+    simulator.kill()
+    one.queue.add({"id": "one", "token": token(1)})
+    wait_until(lambda: health(one, "--ready")[0] == 1, "it stays ready")
+    assert health(one, "--ready")[1].startswith("shop: ") and health(one) == (0, "ok")
+    # A mistake for the next start is none of this relay's.
+    text = one.file.read_text()
+    one.file.write_text(text.replace("apps", "aps"))
+    assert health(one) == (0, "ok")
+    one.file.write_text(text)
+    # It hangs.
+    place = one.port_file.read_text().strip()
+    one.signal(signal.SIGSTOP)
+    assert health(one) == (1, f"127.0.0.1:{place}: no response for 10 s")
+    one.signal(signal.SIGCONT)
+    one.stop()
+    assert health(one) == (1, f"127.0.0.1:{place}: Connection refused")
+    for changed, said in [
+        ({"port": int(place)}, f"127.0.0.1:{place}: Connection refused"), ({"port": -1}, "status.port is -1: there is no page to ask"),
+        ({"port": "systemd:status"}, "status.port is not a number: status.port_file is needed too, which has it"),
+    ]:
+        one.file.write_text(json.dumps(json.loads(text) | {"status": changed}))
+        assert health(one) == (1, said)
+    one.file.write_text("status: []\n")
+    assert health(one) == (1, f"{one.file}:1: status: expected keys and values below it")
+    one.file.unlink()
+    assert health(one) == (1, f"{one.file}: cannot be read: the file does not exist")
+
+
+def test_health_of_something_else(start, relay):
+    one = relay(start())
+    with listening() as other:
+        one.port_file.write_text(f"{port(other)}\n")
+        for answer, said in (b"220 smtp ESMTP\r\n", "the response is not the relay's"), (b"", "the response is not the relay's"):
+            with subprocess.Popen([relay_program(), "health", "--config", one.file], stdout=subprocess.PIPE, text=True) as asking:
+                client, _ = other.accept()
+                client.recv(100)
+                client.sendall(answer)
+                client.close()
+                assert asking.stdout.read() == f"127.0.0.1:{port(other)}: {said}\n" and asking.wait(DEADLINE) == 1

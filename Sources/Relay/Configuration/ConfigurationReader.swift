@@ -4,9 +4,12 @@ import Yams
 /// Reads a configuration file. Relative paths in it start at its directory.
 package enum ConfigurationReader {
   package static func read(_ file: String) throws -> RelayConfiguration {
-    let text: String
+    try read(text: contents(file), file: file)
+  }
+
+  private static func contents(_ file: String) throws -> String {
     do {
-      text = try String(contentsOfFile: file, encoding: .utf8)
+      return try String(contentsOfFile: file, encoding: .utf8)
     } catch {
       let reason =
         FileManager.default.fileExists(atPath: file)
@@ -14,19 +17,32 @@ package enum ConfigurationReader {
       throw ConfigurationFault(
         file: file, line: 0, key: "", message: "cannot be read: \(reason)")
     }
-    return try read(text: text, file: file)
+  }
+
+  /// Only `status`: an error elsewhere in the file does not concern the relay that runs.
+  package static func status(_ file: String) throws -> RelayConfiguration.Status {
+    var all = RelayConfiguration()
+    let root = try root(of: contents(file), file: file)
+    for option in RelayConfiguration.options where option.key == "status" {
+      try option.read(root, &all)
+    }
+    return all.status
   }
 
   static func read(
     text: String, file: String, engines: [any QueueLocation.Type] = queueEngines
   ) throws -> RelayConfiguration {
+    try configuration(root(of: text, file: file), engines)
+  }
+
+  private static func root(of text: String, file: String) throws -> ConfigurationSection {
     let root = try node(of: text, file: file)
     guard let root, root.mapping != nil else {
       throw ConfigurationFault(
         file: file, line: root?.mark?.line ?? 1, key: "",
         message: "expected keys and values, such as 'apps:'")
     }
-    return try configuration(ConfigurationSection(root, file: file, path: ""), engines)
+    return try ConfigurationSection(root, file: file, path: "")
   }
 
   /// nil if the text is empty.

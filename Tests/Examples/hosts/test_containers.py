@@ -59,6 +59,14 @@ class Containers:
             words = [relay_program(), *(word.replace("/etc/apns/relay.yaml", str(self.directory / f"{service}.yaml")) for word in words)]
         self.hosts[service] = self.keep(Host(words, self.directory / f"{service}.log"))
 
+    def health(self, service):
+        """Runs the health check of compose.yaml; returns its status and its line."""
+        kind, program, *words = self.services[service]["healthcheck"]["test"]
+        assert (kind, program) == ("CMD", "/apns-relay")
+        words = [word.replace("/etc/apns/relay.yaml", str(self.directory / f"{service}.yaml")) for word in words]
+        ran = subprocess.run([relay_program(), *words], capture_output=True, text=True)
+        return ran.returncode, ran.stdout + ran.stderr
+
     def probe(self, service, probe):
         """Runs a probe of kubernetes.yaml as the kubelet does: by the pod's address, which is not a loopback address there."""
         ports = dict(zip(("http", "status"), PORTS.get(service, ())))
@@ -93,6 +101,7 @@ def test_two_relays_with_a_redis(containers, apns):
     health = containers.services["redis"]["healthcheck"]["test"]
     assert health[0] == "CMD-SHELL" and subprocess.run(containers.here(["sh", "-c", health[1].replace("$$", "$")])).returncode == 0
     for name in PORTS:
+        assert containers.health(name) == (1, f"0.0.0.0:{PORTS[name][1]}: Connection refused\n")
         containers.start(name)
     for name in PORTS:
         until(lambda: containers.probe(name, relay["readinessProbe"]), lambda: containers.hosts[name].text())
@@ -104,6 +113,7 @@ def test_two_relays_with_a_redis(containers, apns):
     # The relays stay, and stay in the service, while APNs is away.
     for name in PORTS:
         assert containers.probe(name, relay["livenessProbe"]) and containers.probe(name, relay["readinessProbe"])
+        assert containers.health(name) == (0, "ok\n")
     apns.start()
     crowd.wait(lambda: len(crowd.told) >= 3 * COUNT // 4)
     crowd.allow(COUNT // 4)
