@@ -9,14 +9,15 @@ import socket
 import subprocess
 
 import pytest
-from apns import COUNT
+from activated import Activated, listening
+from apns import COUNT, token
 from hosts import need
-from relayed import BEARER, EXAMPLES, Bearing, Crowd, copy, for_this_test, serve
-from relaying import Relay
+from relayed import BEARER, EXAMPLES, Bearing, Crowd, ask, copy, for_this_test
 from simulator import ROOT
 
 PLACE = EXAMPLES / "systemd"
 DROP_INS = ("credentials.conf", "socket.conf")
+SOCKET = "apns-relay.socket"
 
 
 @pytest.fixture
@@ -29,6 +30,7 @@ def unit(tmp_path):
     (place / "apns-relay.service").write_text(text)
     for name in DROP_INS:
         shutil.copy(PLACE / name, place / "apns-relay.service.d")
+    shutil.copy(PLACE / SOCKET, place)
     return place / "apns-relay.service"
 
 
@@ -45,11 +47,24 @@ def test_systemd_accepts_the_drop_ins(unit):
     assert "apns/p8" in verify(unit)[1][0]
 
 
+def test_systemd_accepts_the_socket(unit):
+    socket_unit = unit.parent / SOCKET
+    assert verify(socket_unit) == (0, [])
+    text = socket_unit.read_text()
+    socket_unit.write_text(text.replace("ListenStream=/", "ListenStream="))
+    assert verify(socket_unit) != (0, [])
+    # The comments are alternatives.
+    socket_unit.write_text(text.replace("#ListenStream=", "ListenStream="))
+    assert verify(socket_unit) == (0, [])
+    name = re.search(r"(?m)^FileDescriptorName=(.*)$", text)[1]
+    assert f"port: systemd:{name} " in (PLACE / "relay.yaml").read_text()
+
+
 def test_a_relay_with_encrypted_secrets(apns, tmp_path, keep):
     need("systemd-creds", "systemd")
     environment = os.environ | {"SYSTEMD_CREDENTIAL_SECRET": str(tmp_path / "credential.secret")}
-    store, loaded, run = tmp_path / "credstore.encrypted", tmp_path / "credentials/apns-relay.service", tmp_path / "run"
-    for each in store, loaded, run:
+    store, loaded = tmp_path / "credstore.encrypted", tmp_path / "credentials/apns-relay.service"
+    for each in store, loaded:
         each.mkdir(parents=True)
     clients = tmp_path / "apns-clients"
     clients.write_text(f"{BEARER} shop\n")
@@ -69,17 +84,22 @@ def test_a_relay_with_encrypted_secrets(apns, tmp_path, keep):
         place = path.replace("/etc/credstore.encrypted", str(store))
         assert BEARER not in open(place).read() and "PRIVATE" not in open(place).read()
         subprocess.run(["systemd-creds", "decrypt", f"--name={name}", place, loaded / name], env=environment, check=True, capture_output=True)
-    relay = keep(Relay(tmp_path, apns))
+    place = str(tmp_path / "web.sock")
+    relay = keep(Activated(tmp_path, apns, sockets=[("web", listening(socket.AF_UNIX, place))]))
     copy("systemd/relay.yaml", relay.file, {
-        "/run/credentials/apns-relay.service": loaded, "/run/apns-relay": run, "/var/lib/apns-relay": tmp_path,
+        "/var/lib/apns-relay": tmp_path,
         "apps:\n": f"status: {{port: 0, port_file: {relay.port_file}}}\napps:\n"} | for_this_test(apns))
-    serve(relay)
-    crowd = Crowd(lambda part: contextlib.closing(Bearing(run / "1.sock")))
+    relay.start(CREDENTIALS_DIRECTORY=str(loaded)).wait_ready()
+    relay.wait_said("the listener web is open")
+    crowd = Crowd(lambda part: contextlib.closing(Bearing(place)))
     before = crowd.until_apns_dies(apns, more=COUNT - COUNT // 2, waiting=16)
     apns.start()
     crowd.finish(apns, before)
-    # A crash leaves the socket there, and the next start of the service replaces it.
+    # A client that connects after a crash waits for the next start of the service.
     relay.kill()
-    with contextlib.closing(socket.socket(socket.AF_UNIX)) as one, pytest.raises(ConnectionRefusedError):
-        one.connect(str(run / "1.sock"))
-    serve(relay, times=2).stop()
+    with contextlib.closing(Bearing(place)) as one:
+        one.connect()
+        relay.start(CREDENTIALS_DIRECTORY=str(loaded))
+        assert ask(one, token(1))[0] == 200
+    relay.wait_ready()
+    relay.stop()
