@@ -80,23 +80,17 @@ static void apns_outcome(const apns_event_t *outcome) {
   const char *token = t_strndup(registration + strlen(user) + 1, 8);
 
   apns_event_describe(outcome, text, sizeof(text));
-  switch (outcome->kind == APNS_EVENT_REJECTED ? outcome->reason : APNS_REASON_NONE) {
-    case APNS_REASON_BAD_DEVICE_TOKEN:
-    case APNS_REASON_DEVICE_TOKEN_NOT_FOR_TOPIC:
-    case APNS_REASON_UNREGISTERED:
-    case APNS_REASON_EXPIRED_TOKEN:
-      e_info(apns.event, "user %s, device %s...: %s; the registration ends", user, token, text);
-      if (hash_table_count(apns.gone) < APNS_MAX_GONE &&
-          hash_table_lookup(apns.gone, registration) == NULL) {
-        hash_table_insert(apns.gone, registration, registration);
-        return;
-      }
-      break;
-    default:
-      if (outcome->kind == APNS_EVENT_ACCEPTED)
-        e_debug(apns.event, "user %s, device %s...: %s", user, token, text);
-      else
-        e_warning(apns.event, "user %s, device %s...: %s", user, token, text);
+  if (apns_event_has_invalid_token(outcome)) {
+    e_info(apns.event, "user %s, device %s...: %s; the registration ends", user, token, text);
+    if (hash_table_count(apns.gone) < APNS_MAX_GONE &&
+        hash_table_lookup(apns.gone, registration) == NULL) {
+      hash_table_insert(apns.gone, registration, registration);
+      return;
+    }
+  } else if (outcome->kind == APNS_EVENT_ACCEPTED) {
+    e_debug(apns.event, "user %s, device %s...: %s", user, token, text);
+  } else {
+    e_warning(apns.event, "user %s, device %s...: %s", user, token, text);
   }
   i_free(registration);
 }

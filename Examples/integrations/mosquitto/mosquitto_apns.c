@@ -106,13 +106,10 @@ static void log_outcome(const struct request *request, const char *what) {
 }
 
 static void take_outcome(const apns_event_t *event, bool is_end) {
-  static const char *const kinds[] = {"",        "accepted",  "rejected",
-                                      "unknown", "cancelled", "expired"};
   char json[JSON_MAX], line[160];
   struct request *request = event->user_data;
-  bool is_known = event->kind > 0 && (size_t)event->kind < sizeof kinds / sizeof *kinds;
 
-  snprintf(json, sizeof json, "{\"outcome\":\"%s\"", is_known ? kinds[event->kind] : "unknown");
+  snprintf(json, sizeof json, "{\"outcome\":\"%s\"", apns_event_kind_text(event->kind));
   if (*event->reason_text) append_string(json, "reason", event->reason_text);
   if (event->http_status) append_number(json, "status", event->http_status);
   if (event->timestamp) append_number(json, "gone_since", event->timestamp);

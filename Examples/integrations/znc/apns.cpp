@@ -326,19 +326,10 @@ class CApnsMod : public CModule {
       const std::unique_ptr<CString> pKey(Event.data<CString>());
       const MCString::iterator it = FindNV(*pKey);
       if (it == EndNV()) continue; /* removed meanwhile */
-      switch (Event.is_rejected() ? Event.reason() : APNS_REASON_NONE) {
-        case APNS_REASON_UNREGISTERED:
-        case APNS_REASON_EXPIRED_TOKEN:
-          /* A registration after that is of another installation of the app. */
-          if (it->second.ToLongLong() > Event.timestamp) break;
-          /* Fall through */
-        case APNS_REASON_BAD_DEVICE_TOKEN:
-        case APNS_REASON_DEVICE_TOKEN_NOT_FOR_TOPIC:
-          SetNV(*pKey, CString(std::string(Event.reason_text())));
-          break;
-        default:
-          break;
-      }
+      /* A device that registered again after it was gone has another installation of the app. */
+      const bool bAgain = Event.timestamp != 0 && it->second.ToLongLong() > Event.timestamp;
+      if (Event.has_invalid_token() && !bAgain)
+        SetNV(*pKey, CString(std::string(Event.reason_text())));
       if (Event.is_accepted())
         m_msOutcomes[*pKey] = Event.describe();
       else

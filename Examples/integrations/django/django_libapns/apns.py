@@ -10,8 +10,6 @@ from .signals import notification_rejected
 
 logger = logging.getLogger("django_libapns")
 
-GONE = (libapns.Reason.BAD_DEVICE_TOKEN, libapns.Reason.DEVICE_TOKEN_NOT_FOR_TOPIC)
-
 
 def make_payload(
     alert, *, badge=None, sound=None, category=None, content_available=False, mutable_content=False, thread_id=None,
@@ -36,10 +34,10 @@ def _split(alert, expiration=None, priority=None, collapse_id=None, push_type=No
 def tell(event, application_id):
     """Sends the signal if APNs has rejected the notification."""
     if event.is_rejected:
-        is_gone = event.http_status == 410 or event.reason in GONE
         notification_rejected.send_robust(
-            sender=None, token=event.token.hex(), event=event, application_id=application_id, is_gone=is_gone
-        )
+            sender=None, token=event.token.hex(), event=event, application_id=application_id,
+            is_gone=event.has_invalid_token,
+        )  # fmt: skip
     return event
 
 

@@ -5,7 +5,6 @@ namespace Apns\Laravel;
 use Apns\ArgumentException;
 use Apns\Event;
 use Apns\Exception as ApnsException;
-use Apns\Reason;
 use Apns\SessionInterface;
 use Apns\Token;
 use Illuminate\Contracts\Config\Repository;
@@ -141,11 +140,6 @@ class ApnsChannel
      */
     protected function isGone($end)
     {
-        if (! $end instanceof Event) {
-            return $end instanceof ArgumentException;
-        }
-
-        return $end->httpStatus === 410
-            || in_array($end->reason, [Reason::BadDeviceToken, Reason::DeviceTokenNotForTopic], true);
+        return $end instanceof Event ? $end->hasInvalidToken() : $end instanceof ArgumentException;
     }
 }

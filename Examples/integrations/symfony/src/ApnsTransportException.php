@@ -3,7 +3,6 @@
 namespace Apns\Notifier;
 
 use Apns\Event;
-use Apns\Reason;
 use Symfony\Component\Notifier\Exception\TransportException;
 
 /**
@@ -24,9 +23,7 @@ final class ApnsTransportException extends TransportException
      */
     public function isDeviceGone(): bool
     {
-        $event = $this->getEvent();
-
-        return 410 === $event?->httpStatus || \in_array($event?->reason, [Reason::BadDeviceToken, Reason::DeviceTokenNotForTopic], true);
+        return true === $this->getEvent()?->hasInvalidToken();
     }
 
     /**
