@@ -306,12 +306,6 @@ static bool has_sentinel(const connection_t *connection, size_t from) {
   return false;
 }
 
-static bool has_identifier(const connection_t *connection, uint32_t identifier) {
-  for (size_t index = 0; index < connection->record.frame_count; index++)
-    if (connection->record.frames[index].identifier == identifier) return true;
-  return false;
-}
-
 static void reset(connection_t *connection) {
   const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
   setsockopt(connection->descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -372,19 +366,11 @@ static verdict_t perform(connection_t *connection, const gateway_step_t *step) {
     case STEP_TAKE_FRAMES:
       while (fine && record->frame_count < frames + step->count) fine = hear(connection);
       break;
-    case STEP_TAKE_IDENTIFIER:
-      while (fine && !has_identifier(connection, step->identifier)) fine = hear(connection);
-      break;
     case STEP_TAKE_SENTINEL:
       for (size_t seen = 0; fine && !has_sentinel(connection, seen);) {
         seen = record->frame_count;
         fine = hear(connection);
       }
-      break;
-    case STEP_TAKE_FRAMES_OR_SENTINEL:
-      while (fine && record->frame_count < frames + step->count &&
-             !has_sentinel(connection, frames))
-        fine = hear(connection);
       break;
     case STEP_TAKE_ALL:
       while (hear(connection)) {

@@ -31,9 +31,7 @@ typedef enum step_kind {
   STEP_TAKE_RAW,
   STEP_TAKE_BYTES,
   STEP_TAKE_FRAMES,
-  STEP_TAKE_IDENTIFIER,
   STEP_TAKE_SENTINEL,
-  STEP_TAKE_FRAMES_OR_SENTINEL,
   STEP_TAKE_ALL,
   STEP_JUDGE,
   STEP_SAY,
@@ -78,13 +76,9 @@ typedef struct gateway_step {
   { .kind = STEP_TAKE_BYTES, .count = (n) }
 #define TAKE_FRAMES(n) \
   { .kind = STEP_TAKE_FRAMES, .count = (n) }
-#define TAKE_IDENTIFIER(k) \
-  { .kind = STEP_TAKE_IDENTIFIER, .identifier = (k) }
 /* Until a frame without a token has come. */
 #define TAKE_SENTINEL \
   { .kind = STEP_TAKE_SENTINEL }
-#define TAKE_FRAMES_OR_SENTINEL(n) \
-  { .kind = STEP_TAKE_FRAMES_OR_SENTINEL, .count = (n) }
 /* Until the provider ends the connection. */
 #define TAKE_ALL \
   { .kind = STEP_TAKE_ALL }

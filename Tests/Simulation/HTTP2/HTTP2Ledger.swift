@@ -152,7 +152,4 @@ struct HTTP2Ledger {
     (sent + taken).initialize(to: notification)
     taken += 1
   }
-
-  /// Notifications whose outcome has not been reported.
-  var untold: Int { taken - told }
 }
