@@ -24,12 +24,47 @@
     }                                                                                \
   } while (0)
 
+/* Of these tests only. Under valgrind it takes 20 seconds to make one. */
+static const char an_rsa_key[] =
+    "-----BEGIN RSA PRIVATE KEY-----\n"
+    "MIIEowIBAAKCAQEAs1IJhao5YxtjnFvosvB9ZpauW77MEbd8I0ZGpMdmQquD7lAI\n"
+    "gwMVxNbY8VOOQM7HCNan17ARMHDADjjW1DAAZo0485OBdfFzf3XxyqHfUKgiHDjJ\n"
+    "5rkgAu2p8TlJc9kJ0U1QzHwIleMY/tSCfbQqDJbWq7vZmQTkD7AEgHQEaXlcC3fe\n"
+    "Wuu2oLIdz8K1zg6oK3G72+sOr5SHFRlrE7wKbDymZJ+4JW8tvA9d7ti+8NFsFo4h\n"
+    "T5WTdA8NN84OJOpdAgFacUjDcznoqc2ptI4R7sV6N5f20aSkwyOavYpQN4EQPfET\n"
+    "UyG8yRO1RYIeo7MRFuWxlDHuBecx5ALqw2PsAwIDAQABAoIBADyGLACZe9UfoXdc\n"
+    "7iW3VhwSL7d3ppk0PQoK5j0nsDRAf78n9DeECwztFzwc356wLC2nhe8e1i5rX+ds\n"
+    "99WWfgwfDmHoH4IXhMw4muuxxxYKKbks0bi2Mz/Jx9pLY6deUhn65pKeKqeshvs7\n"
+    "7u9OqAKnxr0gIkmrhO5mkp5oijSu2JzVHjdVnNODm+LY7P8uq9uVNG0SttlVx2gP\n"
+    "4qKd9qT2wLkYgTWkWOdmVKdrH30IVv9esmJnYudrcZIS0802ASLUeUZtlbyyqths\n"
+    "qM3+Rii1WcR7+gXURtSAWxruENPCWHtwoQyXUqakEgDG7HoZLZEFtExpB1VMIgSx\n"
+    "1N26SoECgYEA5Fzw3Q6Se4k/rCUIwJMwlm3zzCvfxA/w91kkW6q8rINUxmmT9sYe\n"
+    "Cw7og+uZxE+cBQq7fd0Kse2xIm/G8EGmWo1Bbi5GnRI45GZSb93Xwprmu2EbJ3aI\n"
+    "lI3JSpLn4XzpfihVijurrN/MlwFS10hXsgUP4ILgUdASRkA7oB8Sp8sCgYEAyQWt\n"
+    "TOOuo7NbTfJVCoYBN305m5fjno1Yju0JNnPSudBO23IY4DmR9mB/31Dtm9HpKF5v\n"
+    "pNLPtBQ6QpTelrY/ffS7J0xHue82Ets8QNg0RW7FoENlCF4vRGr4LTk/4K5VggAF\n"
+    "rfkWtRuoyfUDVQw5HlOgPY3JAK9zEKofUpv+lakCgYEAgV19PV0x8jWwEk7whFdd\n"
+    "oPossC7yllkJgrXG+P7h30CO18+beKKHBnCtm33uH92RXvHTgNulYWJrhDyaECTA\n"
+    "nm+C723bpsNZ41lrvd+IiL/DkcbS4Sou+SjRLSPHpF9kzoj+3E4tVMN7XNftG/Pp\n"
+    "afmgIulBNleO4qkknfK8WL0CgYBMrfywMr2ANj9i2Uh1Li6yovLhliu+ZD5erq5v\n"
+    "9fhw5rPd44T3qx4xdBfy8GTipkyhGHzPy5ZtI7YhhbXumXBYtIzbba6Cj2v5/2TZ\n"
+    "e19dCOcbvfmBGqQ/HeqzHX5vTzDQ2P9RoI134igdeXee7n2vQskCEd6Vg1eKCMrP\n"
+    "8S9ImQKBgHQi9NRWwTKvUnwMBNj0pW0mV68fAQJURMzAGWDPuKlcEBcTMSsnCmKM\n"
+    "VBfxFzACkXEh7B5tjS9DjyiG6H7n+nEerTqIxF1qyvcUBF6S3yBEzx9edulayu49\n"
+    "oNPBSRnCn6ZFFixaszQvuQXYvpO5OKl38wGx99SYfq2xqqU9vich\n"
+    "-----END RSA PRIVATE KEY-----\n";
+
 EVP_PKEY *keychain_key(bool is_rsa) {
   EVP_PKEY *key = NULL;
-  EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_id(is_rsa ? EVP_PKEY_RSA : EVP_PKEY_EC, NULL);
+  if (is_rsa) {
+    BIO *text = BIO_new_mem_buf(an_rsa_key, -1);
+    REQUIRE(text && (key = PEM_read_bio_PrivateKey(text, NULL, NULL, NULL)));
+    BIO_free(text);
+    return key;
+  }
+  EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_id(EVP_PKEY_EC, NULL);
   REQUIRE(context && EVP_PKEY_keygen_init(context) == 1);
-  REQUIRE(is_rsa ? EVP_PKEY_CTX_set_rsa_keygen_bits(context, 2048) == 1
-                 : EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, NID_X9_62_prime256v1) == 1);
+  REQUIRE(EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, NID_X9_62_prime256v1) == 1);
   REQUIRE(EVP_PKEY_keygen(context, &key) == 1);
   EVP_PKEY_CTX_free(context);
   return key;
