@@ -1,17 +1,18 @@
 # The core in ordinary Swift under a sanitizer, which Embedded Swift has not. It
 # makes nothing to install: only the C tests link it. CMAKE_C_COMPILER has to be
 # the clang of the Swift toolchain, so that both use one sanitizer runtime.
-target_compile_options(apns_core PRIVATE -sanitize=${APNS_SANITIZE} -g)
+# Small, as the library is.
+target_compile_options(apns_core PRIVATE -sanitize=${APNS_SANITIZE} -g -Osize)
 # The standard library's debug checks, such as an index within its buffer. The address sanitizer would find such a
 # read only by chance.
 if(APNS_SANITIZE STREQUAL "address" OR APNS_FUZZERS)
-  target_compile_options(apns_core PRIVATE -assert-config Debug)
+  # @testable for what no function of the header shows.
+  target_compile_options(apns_core PRIVATE -assert-config Debug -enable-testing)
 endif()
 if(APNS_FUZZERS)
-  # Coverage to guide the fuzzer. @testable for what no function of the header shows.
+  # Coverage to guide the fuzzer.
   target_compile_options(apns_core PRIVATE -sanitize=fuzzer)
 endif()
-target_compile_options(apns_core PRIVATE -enable-testing)
 add_compile_options("$<$<COMPILE_LANGUAGE:C>:-fsanitize=${APNS_SANITIZE};-g>")
 add_link_options(-fsanitize=${APNS_SANITIZE})
 
