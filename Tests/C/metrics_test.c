@@ -7,7 +7,7 @@ static apns_session_metrics_t metrics_of(const apns_session_t *session) {
   apns_session_metrics_t metrics = APNS_SESSION_METRICS_INIT;
   assert_ok(apns_session_metrics(session, &metrics, &error));
   assert_int_equal(metrics.size, sizeof metrics);
-  assert_int_equal(metrics.reserved32, 0);
+  assert_int_equal(metrics.free_streams, 0);
   return metrics;
 }
 

@@ -250,14 +250,17 @@ TEST(connections_by_their_state) {
   service_t *service = service_start(NULL);
   apns_session_t *session = push_session(service, NULL);
   assert_int_equal(metrics_of(session).open, 0);
+  assert_int_equal(metrics_of(session).free_streams, 0);
   send_range(session, 0, 1);
   drain(session);
   apns_session_metrics_t metrics = checked(session);
   assert_int_equal(metrics.open, 1);
   assert_int_equal(metrics.connecting + metrics.draining + metrics.standby, 0);
   assert_int_equal(metrics.backoff_ms, 0);
+  assert_true(metrics.free_streams > 0);
   apns_session_close(session, 0, NULL);
   assert_int_equal(metrics_of(session).open, 0);
+  assert_int_equal(metrics_of(session).free_streams, 0);
   assert_int_equal(metrics_of(session).responses, 1);
   push_end(session, service);
 }

@@ -2088,7 +2088,9 @@ typedef struct apns_session_metrics {
   uint32_t standby;
   uint32_t
       backoff_ms; /* how long no connection may be made, see `reconnect_pause_max_ms`; 0: now */
-  uint32_t reserved32;
+
+  /* HTTP/2. How many requests the open connections can begin now; 0 while others wait for that. */
+  uint32_t free_streams;
 } apns_session_metrics_t;
 
 #define APNS_SESSION_METRICS_INIT                                                                  \

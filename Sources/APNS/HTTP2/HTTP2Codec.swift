@@ -188,17 +188,23 @@ struct HTTP2Codec {
       && nghttp2_session_get_remote_settings(codec, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS) <= 1
   }
 
-  /// How many bytes of a payload may be sent now; nil: no request may. It is `mutating` because
-  /// otherwise it would get a copy of the whole connection.
-  mutating func room() -> Int? {
-    guard let codec, !isDraining, !isAsked else { return nil }
+  /// How many requests may begin now. It is `mutating` because otherwise it would get a copy of the
+  /// whole connection.
+  @inline(never)
+  mutating func freeStreams() -> Int {
+    guard let codec, !isDraining, !isAsked else { return 0 }
     var allowed = 1
     if hasSettings {
       allowed = Int(
         nghttp2_session_get_remote_settings(codec, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
     }
     if isUntried { allowed = min(allowed, 1 << (3 &* trials)) }
-    if inFlight >= min(allowed, flightLimit.maximum) { return nil }
+    return max(0, min(allowed, flightLimit.maximum) &- inFlight)
+  }
+
+  /// How many bytes of a payload may be sent now; nil: no request may.
+  mutating func room() -> Int? {
+    guard let codec, freeStreams() > 0 else { return nil }
     // A payload that does not fit stays in the outbox, where another connection can take it.
     return Int(nghttp2_session_get_remote_window_size(codec)) &- owed
   }

@@ -473,6 +473,7 @@ PHP_METHOD(Apns_Session, metrics) {
   COUNT(draining);
   COUNT(standby);
   COUNT(backoff_ms);
+  COUNT(free_streams);
 #undef COUNT
 }
 

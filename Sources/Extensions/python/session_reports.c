@@ -151,6 +151,7 @@ static bool fill_metrics(PyObject *dict, const apns_session_metrics_t *metrics) 
          add(dict, "open", PyLong_FromUnsignedLong(metrics->open)) &&
          add(dict, "draining", PyLong_FromUnsignedLong(metrics->draining)) &&
          add(dict, "standby", PyLong_FromUnsignedLong(metrics->standby)) &&
+         add(dict, "free_streams", PyLong_FromUnsignedLong(metrics->free_streams)) &&
          add(dict, "backoff", PyFloat_FromDouble(metrics->backoff_ms / 1e3));
 }
 

@@ -62,14 +62,19 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   mutating func measure() -> UnsafePointer<apns_session_metrics_t> {
     let metrics = outbox.pointee.metrics
     metrics.forgetConnections()
+    var free = 0
     for number in 0..<connectionCount {
       switch connections[number].phase {
       case .closed: break
       case .opening: metrics.pointee.connecting &+= 1
       case .open where connections[number].codec.pointee.isDraining: metrics.pointee.draining &+= 1
-      case .open: metrics.pointee.open &+= 1
+      case .open:
+        metrics.pointee.open &+= 1
+        free &+= connections[number].codec.pointee.freeStreams()
       }
     }
+    if outbox.pointee.isDue(at: network.now) { free = 0 }
+    metrics.pointee.free_streams = UInt32(clamping: free)
     metrics.pointee.bytes_written = bytes
     metrics.pointee.tokens = bearer.copies
     metrics.complete(network.handshakes, pause: reconnects.earliest &- network.now)

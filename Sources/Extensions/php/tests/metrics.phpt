@@ -24,7 +24,7 @@ var_dump($metrics['tls12_full'] + $metrics['tls12_resumed'] + $metrics['tls13_fu
     === $session->stats()['connects']);
 var_dump($metrics['bytes_written'] === $session->stats()['bytes'], $metrics['connect_failures']);
 --EXPECT--
-responses response_us times classes reasons rejected_reasons rejects retries_asked resends_in_doubt resends_unprocessed tls12_full tls12_resumed tls13_full tls13_resumed connect_failures bytes_written bytes_read goaways pings resets timeouts tokens connecting open draining standby backoff_ms
+responses response_us times classes reasons rejected_reasons rejects retries_asked resends_in_doubt resends_unprocessed tls12_full tls12_resumed tls13_full tls13_resumed connect_failures bytes_written bytes_read goaways pings resets timeouts tokens connecting open draining standby backoff_ms free_streams
 array(1) {
   ["invalid token"]=>
   int(2)

@@ -321,6 +321,7 @@ class _Metrics(TypedDict):
     open: int
     draining: int
     standby: int
+    free_streams: int
     backoff: float
 
 @final

@@ -708,7 +708,7 @@ typedef struct apns_session_metrics {
   uint32_t draining;
   uint32_t standby;
   uint32_t backoff_ms;
-  uint32_t reserved32;
+  uint32_t free_streams;
 } apns_session_metrics_t;
 #define APNS_SESSION_METRICS_INIT                                                                  \
   {                                                                                                \
