@@ -4,6 +4,8 @@ import Foundation
 import JSON
 import Relay
 
+extension Lane: ExpressibleByArgument {}
+
 struct Enqueue: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "enqueue", abstract: "Put notifications into a relay's queue.",
@@ -24,7 +26,7 @@ struct Enqueue: ParsableCommand {
       first line names the columns, one of them token.
 
       A CAMPAIGN is a YAML file with the same values, to keep: app, id, payload (a file) or alert, \
-      tokens (a file) or channel, topic, push_type, priority, expiry, collapse_id, deadline. \
+      tokens (a file) or channel, topic, push_type, priority, expiry, collapse_id, deadline, lane, at. \
       Relative paths start at its directory. Options on the command line take precedence.
 
       RUNNING IT TWICE is safe. The ID of each entry is --id with a number; IDs that are queued or \
@@ -83,6 +85,22 @@ struct Enqueue: ParsableCommand {
   @Option(help: .of("time", "Not sent after this time, in UNIX seconds."))
   var deadline: Int64?
 
+  @Option(
+    help: .of(
+      "lane",
+      "urgent, normal or bulk: each overtakes what waits in the next ones. Default: bulk for a list, otherwise normal."
+    ))
+  var lane: Lane?
+
+  @Option(
+    help: .of(
+      "time", "Sent from this time on, such as 2026-12-24T09:00:00+01:00; at most a year ahead."))
+  var at: String?
+
+  @Option(
+    name: .customLong("in"), help: .of("duration", "Sent after this time, such as 90m or 2h."))
+  var delay: String?
+
   @Option(help: .of("n", "Devices per entry, up to 1000."))
   var entry = 500
 
@@ -95,6 +113,15 @@ struct Enqueue: ParsableCommand {
     }
     if channel != nil, !tokens.isEmpty || list != nil {
       throw ValidationError("give either --channel or devices, not both")
+    }
+    if let at {
+      guard delay == nil else { throw ValidationError("give either --at or --in, not both") }
+      guard Campaign.due(at: at) != nil else {
+        throw ValidationError("--at \(Campaign.dueFault(at))")
+      }
+    }
+    if let delay, Campaign.due(in: delay) == nil {
+      throw ValidationError("--in must be a time such as 90m or 2h, not '\(delay)'")
     }
     if payload.payload == "-", list == "-" {
       throw ValidationError("standard input cannot be both the list and the payload")
@@ -126,6 +153,8 @@ struct Enqueue: ParsableCommand {
     }
     plan.entry.collapseID = collapseID ?? plan.entry.collapseID
     plan.entry.deadline = deadline ?? plan.entry.deadline
+    plan.lane = lane ?? plan.lane
+    plan.due = at.flatMap(Campaign.due(at:)) ?? delay.flatMap(Campaign.due(in:)) ?? plan.due
     // A producer may have access to the queue only.
     let configuration =
       config == nil && queue != nil ? nil : try ConfigurationFile.read(config)

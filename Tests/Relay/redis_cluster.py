@@ -6,7 +6,7 @@ import json
 import pathlib
 import signal
 
-from redis_queue import Client, RedisQueue, Refusal, Server, fields, free_port, outcomes_of
+from redis_queue import STREAMS, Client, RedisQueue, Refusal, Server, fields, free_port, outcomes_of
 from relaying import wait_until
 
 SLOTS = 16384
@@ -201,16 +201,16 @@ class ClusterQueue(RedisQueue):
                 yield {"at": record["at"]} | one
 
     def is_empty(self):
-        return self.ask("XLEN", self.key("in")) == 0
+        return all(self.ask("XLEN", self.key(stream)) == 0 for stream in STREAMS.values())
 
     def done(self):
         """Counts the IDs of all recorded outcomes."""
         return collections.Counter(one["id"] for one in self.results())
 
     def ids(self):
-        words = [["MULTI"], ["XRANGE", self.key("in"), "-", "+"], ["XRANGE", self.key("out"), "-", "+"], ["EXEC"]]
-        *_, (waiting, done) = self._route(self.key("in"), lambda client: client.all(words))
-        return {words[words.index("id") + 1] for _, words in waiting} | {
+        words = [["MULTI"], *(["XRANGE", self.key(stream), "-", "+"] for stream in [*STREAMS.values(), "out"]), ["EXEC"]]
+        *_, (*waiting, done) = self._route(self.key("in"), lambda client: client.all(words))
+        return {words[words.index("id") + 1] for stream in waiting for _, words in stream} | {
             one["id"] for _, words in done for one in json.loads(words[words.index("outcomes") + 1])}
 
 

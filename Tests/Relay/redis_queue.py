@@ -194,6 +194,10 @@ def outcomes_of(text):
             yield shared | {"token": token, "position": position, "apns_id": apns_id}
 
 
+# The streams of the lanes.
+STREAMS = {"normal": "in", "urgent": "urgent", "bulk": "bulk"}
+
+
 class RedisQueue:
     """The queue as a producer and a reader in any language see it."""
 
@@ -213,7 +217,8 @@ class RedisQueue:
     def addition(entry, app="shop"):
         """Returns the command that adds an entry."""
         entry = {"payload": '{"aps":{"alert":"Hello"}}'} | entry
-        return ["XADD", f"apns:{{{app}}}:in", "*", *(word for pair in entry.items() for word in pair)]
+        stream = STREAMS[entry.pop("lane", "normal")]
+        return ["XADD", f"apns:{{{app}}}:{stream}", "*", *(word for pair in entry.items() for word in pair)]
 
     def add(self, *entries, app="shop"):
         with contextlib.closing(Client(self.server.path)) as client:
@@ -228,27 +233,31 @@ class RedisQueue:
             yield from ({"at": record["at"]} | one for one in outcomes_of(record["outcomes"]))
 
     def is_empty(self):
-        return self.ask("XLEN", "apns:{shop}:in") == 0
+        return all(self.ask("XLEN", f"apns:{{shop}}:{stream}") == 0 for stream in STREAMS.values())
 
     def entries_so_far(self):
         """Returns the number of waiting, held and finished entries."""
-        try:
-            held = self.ask("XPENDING", "apns:{shop}:in", "relay")[0]
-        except Refusal:
-            held = 0
-        return self.ask("XLEN", "apns:{shop}:in") - held + self.ask("HLEN", "apns:{shop}:ids")
+        new = 0
+        for stream in STREAMS.values():
+            new += self.ask("XLEN", f"apns:{{shop}}:{stream}")
+            with contextlib.suppress(Refusal):
+                new -= self.ask("XPENDING", f"apns:{{shop}}:{stream}", "relay")[0]
+        return new + self.ask("HLEN", "apns:{shop}:ids")
 
     def outcomes_so_far(self):
         return sum(1 for _ in self.results())
 
     def held(self):
         """Returns the IDs of the entries that relays hold."""
-        try:
-            entries = [number for number, *_ in self.ask("XPENDING", "apns:{shop}:in", "relay", "-", "+", 1_000_000)]
-        except Refusal:
-            return set()
-        waiting = dict(self.ask("XRANGE", "apns:{shop}:in", "-", "+"))
-        return {fields[fields.index("id") + 1] for fields in map(waiting.get, entries) if fields}
+        held = set()
+        for stream in STREAMS.values():
+            try:
+                entries = [number for number, *_ in self.ask("XPENDING", f"apns:{{shop}}:{stream}", "relay", "-", "+", 1_000_000)]
+            except Refusal:
+                continue
+            waiting = dict(self.ask("XRANGE", f"apns:{{shop}}:{stream}", "-", "+"))
+            held |= {fields[fields.index("id") + 1] for fields in map(waiting.get, entries) if fields}
+        return held
 
     def gone(self):
         return self.ask("ZRANGE", "apns:{shop}:gone", 0, -1)
@@ -261,10 +270,9 @@ class RedisQueue:
     def ids(self):
         """Returns the IDs of all waiting, held and finished entries, at one moment."""
         with contextlib.closing(Client(self.server.path)) as client:
-            *_, streams = client.all(
-                [["MULTI"], ["XRANGE", "apns:{shop}:in", "-", "+"], ["XRANGE", "apns:{shop}:out", "-", "+"], ["EXEC"]])
-        waiting, done = streams
-        return {fields[fields.index("id") + 1] for _, fields in waiting} | {
+            reads = [["XRANGE", f"apns:{{shop}}:{stream}", "-", "+"] for stream in [*STREAMS.values(), "out"]]
+            *_, (*waiting, done) = client.all([["MULTI"], *reads, ["EXEC"]])
+        return {fields[fields.index("id") + 1] for stream in waiting for _, fields in stream} | {
             one["id"] for _, fields in done for one in json.loads(fields[fields.index("outcomes") + 1])}
 
     def counts(self):

@@ -32,12 +32,22 @@ protocol QueuePlace {
   func ends() throws -> [String]
   /// The history of a dead letter.
   func history(of id: String) throws -> String
+  /// The lane of the first dead letter.
+  func laneOfTheDead() throws -> String?
 }
 
 extension EntryQueue {
   func claim(
-    _ workerID: WorkerID, room: Int, inOrder: Bool = false, at now: Int64
+    _ workerID: WorkerID, lanes: [Lane] = Lane.allCases, room: Int, inOrder: Bool = false,
+    at now: Int64
   ) throws -> [Entry] {
-    try claim(workerID, room: room, inOrder: inOrder, isFree: true, at: now)
+    try claim(workerID, lanes: lanes, room: room, inOrder: inOrder, isFree: true, at: now)
+  }
+
+  func claim(
+    _ workerID: WorkerID, room: Int, inOrder: Bool, isFree: Bool, at now: Int64
+  ) throws -> [Entry] {
+    try claim(
+      workerID, lanes: Lane.allCases, room: room, inOrder: inOrder, isFree: isFree, at: now)
   }
 }

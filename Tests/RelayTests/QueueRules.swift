@@ -141,6 +141,7 @@ import Testing
     wanted.expiry = 0
     wanted.collapseID = "c"
     wanted.deadline = 2_000_000_000
+    wanted.lane = .bulk
     _ = try queue.enqueue([wanted], at: now)
     let got = try queue.claim(join(queue), room: 9, at: now)
     #expect(got.map(\.content) == [wanted])
@@ -424,6 +425,182 @@ import Testing
     #expect(try queue.claim(workerID, room: 0, at: now).count == 0)
   }
 
+  // MARK: Lanes
+
+  private func entry(_ id: String, in lane: Lane, to token: String = "5f79cfda") -> NewEntry {
+    var entry = NewEntry(app: "shop", id: id, token: token, payload: "{\"aps\":{}}")
+    entry.lane = lane
+    return entry
+  }
+
+  @Test(arguments: Engine.here) func aLaneOvertakesThoseAfterIt(_ engine: Engine) throws {
+    let queue = try open(engine)
+    let workerID = try join(queue)
+    _ = try queue.enqueue(
+      [
+        entry("b1", in: .bulk), entry("b2", in: .bulk), entry("n1", in: .normal),
+        entry("n2", in: .normal),
+      ], at: now)
+    // One was deferred, and is due now.
+    let first = try queue.claim(workerID, lanes: [.bulk], room: 1, at: now)
+    #expect(first.map(\.content.id) == ["b1"])
+    try queue.record(
+      [EntryUpdate(first[0], [], .deferred(at: now + 5, isRequested: true, line: "429"))],
+      by: workerID, at: now)
+    _ = try queue.enqueue([entry("u1", in: .urgent), entry("u2", in: .urgent)], at: now)
+    let got = try queue.claim(workerID, room: 9, at: now + 5)
+    #expect(got.map(\.content.id) == ["u1", "u2", "n1", "n2", "b1", "b2"])
+    #expect(got.map(\.content.lane) == [.urgent, .urgent, .normal, .normal, .bulk, .bulk])
+  }
+
+  @Test(arguments: Engine.here) func aClaimTakesOnlyItsLanes(_ engine: Engine) throws {
+    let queue = try open(engine)
+    let workerID = try join(queue)
+    _ = try queue.enqueue(Lane.allCases.map { entry("\($0)", in: $0) }, at: now)
+    #expect(
+      try queue.claim(workerID, lanes: [.bulk], room: 9, at: now).map(\.content.id) == ["bulk"])
+    #expect(try queue.claim(workerID, lanes: [.bulk], room: 9, at: now) == [])
+    #expect(
+      try queue.claim(workerID, lanes: [.urgent, .normal], room: 1, at: now).map(\.content.id)
+        == ["urgent"])
+    #expect(try queue.isAnythingThere(app: "shop", at: now))
+    #expect(try queue.claim(workerID, room: 9, at: now).map(\.content.id) == ["normal"])
+    #expect(try !queue.isAnythingThere(app: "shop", at: now))
+  }
+
+  /// Entries of several lanes that were added together have the same number in their streams.
+  @Test(arguments: Engine.here) func eachLanesEntryEndsForItself(_ engine: Engine) throws {
+    let queue = try open(engine)
+    let workerID = try join(queue)
+    _ = try queue.enqueue(Lane.allCases.map { entry("\($0)", in: $0) }, at: now)
+    var got = try queue.claim(workerID, room: 9, at: now)
+    #expect(got.count == 3)
+    for lane in Lane.allCases {
+      let ended = got.removeFirst()
+      #expect(ended.content.lane == lane)
+      try queue.record([EntryUpdate(ended, [outcome()], .finished)], by: workerID, at: now)
+      #expect(try queue.depths(at: now)["shop"]?.claimed ?? 0 == got.count)
+      #expect(try queue.known(["\(lane)"], app: "shop")["\(lane)"]?.outcome != nil)
+    }
+    #expect(try place.ends() == ["urgent/0 accepted", "normal/0 accepted", "bulk/0 accepted"])
+  }
+
+  /// Whatever happens to an entry, it keeps its lane.
+  @Test(arguments: Engine.here, Lane.allCases) func anEntryKeepsItsLane(
+    _ engine: Engine, _ lane: Lane
+  ) throws {
+    let queue = try open(engine)
+    var (workerID, time) = (try join(queue), now)
+    _ = try queue.enqueue([entry("a", in: lane), entry("b", in: lane)], at: now)
+    func claim() throws -> [Entry] {
+      for other in Lane.allCases where other != lane {
+        #expect(try queue.claim(workerID, lanes: [other], room: 9, at: time) == [])
+      }
+      let got = try queue.claim(workerID, lanes: [lane], room: 9, at: time)
+      #expect(got.map(\.content.id) == ["a", "b"])
+      #expect(got.allSatisfy { $0.content.lane == lane })
+      return got
+    }
+    for disposition in [
+      EntryUpdate.Disposition.released(at: nil), .released(at: now + 1000),
+      .deferred(at: now + 2000, isRequested: true, line: "429"),
+      .deferred(at: ParkedTime.of(now + 60_000, isGuess: true), isRequested: true, line: "503"),
+    ] {
+      try queue.record(
+        try claim().map { EntryUpdate($0, [], disposition) }, by: workerID, at: now)
+      time += 1000
+      _ = try queue.bringBack(app: "shop", at: time)
+    }
+    _ = try claim()
+    try queue.leave(workerID, line: "gone", at: time)
+    workerID = try join(queue)
+    _ = try claim()
+    #expect(try queue.reclaim(silentSince: now + 1, at: time) == 2)
+    // By now they are suspects, which any claim of a free worker takes.
+    workerID = try join(queue)
+    let got = try queue.claim(workerID, lanes: [.normal], room: 9, at: time)
+    try #require(got.map(\.content.lane) == [lane, lane])
+    try queue.record([EntryUpdate(got[0], [], .dead(line: "enough"))], by: workerID, at: time)
+    try queue.record([EntryUpdate(got[1], [outcome()], .finished)], by: workerID, at: time)
+    #expect(try place.laneOfTheDead() == lane.rawValue)
+    #expect(try !queue.isAnythingThere(app: "shop", at: time + 1_000_000))
+  }
+
+  @Test(arguments: Engine.here) func eachLaneIsCounted(_ engine: Engine) throws {
+    let queue = try open(engine)
+    let now = RelayClock.now
+    _ = try queue.enqueue(
+      [entry("n", in: .normal), entry("b1", in: .bulk), entry("b2", in: .bulk)], at: now - 5000)
+    let depth = try #require(try queue.depths(at: now + 60_000)["shop"])
+    #expect(depth.waiting.mapValues(\.count) == [.normal: 1, .bulk: 2])
+    #expect(depth.waiting.values.allSatisfy { $0.ageS >= 59 })
+    #expect((depth.ready, depth.ageS >= 59) == (3, true))
+  }
+
+  // MARK: Due times
+
+  private func entry(_ id: String, due: Int64?, in lane: Lane = .normal) -> NewEntry {
+    var entry = entry(id, in: lane)
+    entry.due = due
+    return entry
+  }
+
+  @Test(arguments: Engine.here, Lane.allCases) func nothingIsSentBeforeItIsDue(
+    _ engine: Engine, _ lane: Lane
+  ) throws {
+    let queue = try open(engine)
+    let workerID = try join(queue)
+    let now = RelayClock.now
+    // Ends in 999 ms, as the times of entries that wait for APNs do.
+    let due = (now + 60_000) / 1000 * 1000 + 999
+    _ = try queue.enqueue(
+      [
+        entry("later", due: due, in: lane), entry("now", due: nil, in: lane),
+        entry("past", due: now - 5000, in: lane), entry("next year", due: due + 86_400_000),
+      ], at: now)
+    #expect(
+      try Set(queue.claim(workerID, room: 9, at: now).map(\.content.id)) == ["now", "past"])
+    #expect(try queue.depths(at: now)["shop"]?.deferred == 2)
+    #expect(try !queue.isAnythingThere(app: "shop", at: due - 2000))
+    #expect(try queue.claim(workerID, room: 9, at: due - 2000) == [])
+    // It waits for its time, not for APNs.
+    #expect(try queue.bringBack(app: "shop", at: now) == 0)
+    // Its ID is taken.
+    #expect(try queue.enqueue([entry("later", due: nil)], at: now) == 0)
+    let got = try queue.claim(workerID, room: 9, at: due + 1000)
+    #expect(got.map(\.content.id) == ["later"])
+    #expect(got.map(\.content.lane) == [lane])
+    #expect(got.map(\.deliveries) == [1] && got.map(\.deferrals) == [0])
+  }
+
+  /// Until it is due it holds no other up. Then it has its place among them.
+  @Test(arguments: Engine.here) func inOrderTooEachWaitsForItsTime(_ engine: Engine) throws {
+    let queue = try open(engine)
+    let workerID = try join(queue)
+    let now = RelayClock.now
+    _ = try queue.enqueue([entry("later", due: now + 60_000), entry("now", due: nil)], at: now)
+    let first = try inOrder(queue, workerID, at: now)
+    #expect(first.map(\.content.id) == ["now"])
+    try finish(queue, first, by: workerID)
+    _ = try queue.enqueue([entry("last", due: nil)], at: now)
+    let second = try inOrder(queue, workerID, at: now + 61_000)
+    #expect(second.map(\.content.id) == ["later"])
+    try finish(queue, second, by: workerID)
+    #expect(try inOrder(queue, workerID, at: now + 61_000).map(\.content.id) == ["last"])
+  }
+
+  @Test(arguments: Engine.here) func aDueTimeIsInMillisecondsAndWithinAYear(_ engine: Engine) throws
+  {
+    let queue = try open(engine)
+    let now = RelayClock.now
+    for due in [now / 1000, -1, now + 367 * 86_400_000] {
+      #expect(
+        fault { try queue.enqueue([entry("a", due: due)], at: now) }
+          == "a: due is in UNIX milliseconds, at most a year ahead, not \(due)")
+    }
+    #expect(try queue.enqueue([entry("a", due: now + 365 * 86_400_000)], at: now) == 1)
+  }
+
   // MARK: Order
 
   private func device(_ id: String, _ token: String) -> NewEntry {
@@ -473,6 +650,28 @@ import Testing
     #expect(try inOrder(queue, one) == [])
     try finish(queue, fourth, by: one)
     #expect(try inOrder(queue, one).map(\.content.id) == ["a3"])
+  }
+
+  /// A device's entries keep their order within a lane.
+  @Test(arguments: Engine.here) func noLaneWaitsForAnother(_ engine: Engine) throws {
+    let queue = try open(engine)
+    let workerID = try join(queue)
+    for lane in Lane.allCases.reversed() {
+      _ = try queue.enqueue(
+        [
+          entry("\(lane)1", in: lane, to: "00aa"), entry("\(lane)2", in: lane, to: "00aa"),
+          NewEntry(app: "shop", id: "\(lane)c", channel: "AQID", payload: "{}", lane: lane),
+        ], at: now)
+    }
+    let first = try inOrder(queue, workerID)
+    #expect(
+      first.map(\.content.id) == ["urgent1", "urgentc", "normal1", "normalc", "bulk1", "bulkc"])
+    #expect(try inOrder(queue, workerID) == [])
+    try finish(queue, first.filter { $0.content.lane == .bulk }, by: workerID)
+    let second = try inOrder(queue, workerID)
+    #expect(second.map(\.content.id) == ["bulk2"])
+    try finish(queue, first.filter { $0.content.lane == .urgent }, by: workerID)
+    #expect(try inOrder(queue, workerID).map(\.content.id) == ["urgent2"])
   }
 
   @Test(arguments: Engine.here) func channelsAreKeptInOrderToo(_ engine: Engine) throws {

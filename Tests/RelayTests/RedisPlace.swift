@@ -24,6 +24,8 @@ final class RedisPlace: QueuePlace {
     try Self.history(of: id, server.stream("apns:{shop}:dead"))
   }
 
+  func laneOfTheDead() throws -> String? { try server.stream("apns:{shop}:dead").first?["lane"] }
+
   // MARK: Records of streams
 
   static func ends(_ records: [[String: String]]) throws -> [String] {
@@ -64,4 +66,6 @@ struct ClusterPlace: QueuePlace {
   func history(of id: String) throws -> String {
     try RedisPlace.history(of: id, cluster.stream("apns:{shop}:dead"))
   }
+
+  func laneOfTheDead() throws -> String? { try cluster.stream("apns:{shop}:dead").first?["lane"] }
 }

@@ -31,6 +31,52 @@ import Testing
     _ = try RedisConnection(server.address).demand(command)
   }
 
+  /// A producer adds to the lane's stream. A field that names another lane is an error.
+  @Test func theStreamIsTheLane() throws {
+    let queue = try place.open()
+    let connection = try RedisConnection(server.address)
+    for (stream, fields) in [
+      ("bulk", ["id", "b", "lane", "bulk"]), ("urgent", ["id", "u"]),
+      ("in", ["id", "n", "lane", ""]),
+      ("in", ["id", "wrong", "lane", "urgent"]), ("in", ["id", "no", "lane", "fast"]),
+    ] {
+      var command = RedisCommand("XADD", "apns:{shop}:\(stream)", "*", "token", "00")
+      for field in fields + ["payload", "{}"] { command.add(field) }
+      _ = try connection.demand(command)
+    }
+    let got = try queue.claim(try join(queue), room: 9, at: now)
+    #expect(got.map(\.content.id) == ["u", "n", "wrong", "no", "b"])
+    #expect(got.map(\.content.lane) == [.urgent, .normal, .normal, .normal, .bulk])
+    #expect(
+      got.map(\.fault) == [
+        nil, nil, "lane is urgent, but the stream is that of normal entries",
+        "lane is urgent, normal or bulk, not 'fast'", nil,
+      ])
+  }
+
+  /// A producer's due time. Of two entries with one ID the first counts, though it waits.
+  @Test func aFieldSaysWhenItIsDue() throws {
+    let queue = try place.open()
+    let now = RelayClock.now
+    for (id, due) in [
+      ("later", "\(now + 60_000)"), ("empty", ""), ("0", "0"), ("seconds", "\(now / 1000)"),
+      ("soon", "soon"), ("far", "\(now + 400 * 86_400_000)"), ("inf", "inf"),
+    ] {
+      try add("id", id, "token", "00", "payload", "{}", "due", due)
+    }
+    try add("id", "later", "token", "01", "payload", "{}")
+    let workerID = try join(queue)
+    let got = try queue.claim(workerID, room: 99, at: now)
+    let wrong = "due is in UNIX milliseconds, at most a year ahead"
+    #expect(
+      Dictionary(uniqueKeysWithValues: got.map { ($0.content.id, $0.fault ?? "") }) == [
+        "empty": "", "0": "", "seconds": wrong, "soon": "due must be a whole number", "far": wrong,
+        "inf": "due must be a whole number",
+      ])
+    let later = try queue.claim(workerID, room: 99, at: now + 61_000)
+    #expect(later.map(\.content.id) == ["later"] && later.first?.content.token == "00")
+  }
+
   // MARK: A Redis that loses writes
 
   private let list = NewEntry(

@@ -113,6 +113,22 @@ import Testing
     refused(400, "MissingTopic", [], Self.two)
     refused(400, "TopicDisallowed", [("apns-topic", "com.example.other")])
     refused(400, "TopicDisallowed", [("relay-app", "other")])
+    refused(400, "BadRequest", [("relay-lane", "fast")])
+    refused(400, "BadRequest", [("relay-lane", "")])
+    refused(400, "DuplicateHeaders", [("relay-lane", "bulk"), ("relay-lane", "bulk")])
+  }
+
+  @Test func theDueTime() throws {
+    let now = RelayClock.now
+    #expect(try entry([("relay-due", "\(now + 1000)")]).due == now + 1000)
+    for wrong in ["", "tomorrow", "-1", "\(now / 1000)", "\(now + 400 * 86_400_000)"] {
+      refused(400, "BadRequest", [("relay-due", wrong)])
+    }
+  }
+
+  @Test(arguments: Lane.allCases) func theLane(_ lane: Lane) throws {
+    #expect(try entry([("relay-lane", lane.rawValue)]).lane == lane)
+    #expect(try entry([]).lane == .normal)
   }
 
   @Test func sizesAreThoseOfTheKind() throws {

@@ -6,7 +6,7 @@ import Testing
 
 /// Files of each layout that the queue has had, made by layouts.sql.
 @Suite struct SQLiteLayoutTests {
-  static let layouts = ["1-without-channel", "1", "2", "3-loose", "3", "4"]
+  static let layouts = ["1-without-channel", "1", "2", "3-loose", "3", "4", "5"]
 
   private let now = QueueRules.now
   private let place: SQLitePlace
@@ -42,21 +42,25 @@ import Testing
 
   /// Relays of other versions wrote their version number into files without changing them, and so
   /// does a producer that runs the text of --print-schema.
-  @Test(arguments: layouts, [nil, 2, 3, 4, SQLiteSchema.version])
+  @Test(arguments: layouts, [nil, 2, 3, 4, 5, SQLiteSchema.version])
   func eachLayoutBecomesTheOneOfNow(_ layout: String, _ number: Int?) throws {
     try make(layout)
-    let hasBadTokens = try place.strings("SELECT name FROM sqlite_master").contains("bad")
+    let tables = try place.strings("SELECT name FROM sqlite_master")
+    let hasNewNames = tables.contains("bad_tokens")
+    let hasBadTokens = tables.contains("bad") || hasNewNames
     if hasBadTokens {
+      let (bad, notes) = hasNewNames ? ("bad_tokens", "app_state") : ("bad", "notes")
       try write(
         """
-        INSERT INTO bad VALUES (7, 'shop', '0b', 9), (8, 'shop', '0c', 9);
-        DELETE FROM bad WHERE number = 8;
-        INSERT INTO notes VALUES ('shop', 'guard.accepted', '1');
+        INSERT INTO \(bad) VALUES (7, 'shop', '0b', 9), (8, 'shop', '0c', 9);
+        DELETE FROM \(bad) WHERE number = 8;
+        INSERT INTO \(notes) VALUES ('shop', 'guard.accepted', '1');
         """)
     }
+    let (answers, story) = hasNewNames ? ("deferrals", "history") : ("answers", "story")
     try write(
       """
-      INSERT INTO entries (app, id, token, payload, answers, story)
+      INSERT INTO entries (app, id, token, payload, \(answers), \(story))
         VALUES ('shop', 'waits', '00', '{}', 2, 'long ago');
       INSERT INTO entries (app, id, tokens, payload, deliveries, worker)
         VALUES ('shop', 'held', '["00","01"]', '{}', 1, 7);
@@ -66,7 +70,7 @@ import Testing
       INSERT INTO workers VALUES (7, 'shop', 'old 1', 1);
       INSERT INTO outcomes VALUES (9, 'shop', 'held', 0, '00', 'accepted', '', 200, 'x', 1, 1);
       INSERT INTO gone VALUES ('shop', '0a', 3);
-      INSERT INTO dead (number, app, id, token, payload, made, deliveries, story, at)
+      INSERT INTO dead (number, app, id, token, payload, made, deliveries, \(story), at)
         VALUES (1000, 'shop', 'dead', '00', '{}', 1, 5, 'died with it', 2);
       INSERT INTO provider_tokens VALUES ('TEAM', 'KEY', 'jwt', 1);
       """)
@@ -85,6 +89,7 @@ import Testing
     let workerID = try queue.join(app: "shop", named: "test", at: now)
     let got = try queue.claim(workerID, room: 9, at: now)
     #expect(got.map(\.content.id) == ["later", "waits", "held"])
+    #expect(got.allSatisfy { $0.content.lane == .normal })
     #expect(got.last?.resolved.contains(0) == true)
     #expect(try queue.depths(at: now)["shop"]?.dead == 1)
     let broadcast = NewEntry(app: "shop", id: "b", channel: "AQID", payload: "{}")

@@ -18,6 +18,8 @@ struct SQLitePlace: QueuePlace {
     try strings("SELECT id || '/' || position || ' ' || outcome FROM outcomes ORDER BY number")
   }
 
+  func laneOfTheDead() throws -> String? { try strings("SELECT lane FROM dead").first }
+
   func history(of id: String) throws -> String {
     try strings("SELECT history FROM dead WHERE id = '\(id)'").first ?? ""
   }

@@ -122,4 +122,34 @@ import Testing
   @Test func powerAsksForFullSynchronization() throws {
     #expect(throws: Never.self) { try SQLiteQueue(place.file, sync: .power).check() }
   }
+
+  /// INSERT OR IGNORE would ignore the violation of a check, and the producer would not know.
+  @Test func anUnknownLaneOrTimeIsAnError() throws {
+    let place = try SQLitePlace()
+    _ = try place.open()
+    for lane in ["'fast'", "NULL", "1", "'Urgent'"] {
+      let said = fault {
+        try DatabaseQueue(path: place.file).write {
+          try $0.execute(
+            sql: """
+              INSERT OR IGNORE INTO entries (app, id, token, payload, lane)
+              VALUES ('shop', 'a', '00', '{}', \(lane))
+              """)
+        }
+      }
+      #expect(said.contains("lane is urgent, normal or bulk"), "\(said)")
+    }
+    for due in ["1900000000", "NULL", "-1", "1 << 60", "'soon'"] {
+      let said = fault {
+        try DatabaseQueue(path: place.file).write {
+          try $0.execute(
+            sql: """
+              INSERT OR IGNORE INTO entries (app, id, token, payload, due)
+              VALUES ('shop', 'a', '00', '{}', \(due))
+              """)
+        }
+      }
+      #expect(said.contains("due is in UNIX milliseconds"), "\(said)")
+    }
+  }
 }

@@ -6,13 +6,14 @@ PRAGMA user_version = 1;  --: 1-without-channel 1
 PRAGMA user_version = 2;  --: 2 2
 PRAGMA user_version = 3;  --: 3-loose 3
 PRAGMA user_version = 4;  --: 4 4
+PRAGMA user_version = 5;  --: 5 5
 CREATE TABLE IF NOT EXISTS entries (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   app TEXT NOT NULL,
   id TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND 64),
   token TEXT,
   tokens TEXT,
-  channel TEXT,  --: 1 4
+  channel TEXT,  --: 1 5
   payload TEXT NOT NULL,
   topic TEXT,
   push_type TEXT,
@@ -24,24 +25,27 @@ CREATE TABLE IF NOT EXISTS entries (
   due INTEGER NOT NULL DEFAULT 0,
   worker INTEGER,
   deliveries INTEGER NOT NULL DEFAULT 0,
-  answers INTEGER NOT NULL DEFAULT 0,
-  story TEXT,
+  answers INTEGER NOT NULL DEFAULT 0,  --: 1-without-channel 4
+  deferrals INTEGER NOT NULL DEFAULT 0,  --: 5 5
+  story TEXT,  --: 1-without-channel 4
+  history TEXT,  --: 5 5
   UNIQUE (app, id),
   CHECK ((token IS NULL) <> (tokens IS NULL)),  --: 1-without-channel 1-without-channel
-  CHECK ((token IS NULL) + (tokens IS NULL) + (channel IS NULL) = 2),  --: 1 4
+  CHECK ((token IS NULL) + (tokens IS NULL) + (channel IS NULL) = 2),  --: 1 5
   CHECK (typeof(app) = 'text' AND typeof(id) = 'text' AND typeof(payload) = 'text'),
   CHECK (typeof(coalesce(token, tokens)) = 'text' AND typeof(coalesce(topic, '')) = 'text'),  --: 1-without-channel 1-without-channel
-  CHECK (typeof(coalesce(token, tokens, channel)) = 'text' AND typeof(coalesce(topic, '')) = 'text'),  --: 1 4
+  CHECK (typeof(coalesce(token, tokens, channel)) = 'text' AND typeof(coalesce(topic, '')) = 'text'),  --: 1 5
   CHECK (typeof(coalesce(push_type, '')) = 'text' AND typeof(coalesce(collapse_id, '')) = 'text'),
   CHECK (typeof(coalesce(priority, 0)) = 'integer' AND typeof(coalesce(expiry, 0)) = 'integer'),
   CHECK (typeof(coalesce(deadline, 0)) = 'integer' AND typeof(made) = 'integer'),  --: 1-without-channel 3-loose
   CHECK (typeof(due) = 'integer' AND typeof(coalesce(worker, 0)) = 'integer'),  --: 1-without-channel 3-loose
   CHECK (typeof(deliveries) = 'integer' AND typeof(answers) = 'integer')  --: 1-without-channel 3-loose
-  CHECK (typeof(coalesce(deadline, 0)) = 'integer' AND typeof(made) = 'integer' AND made >= 0),  --: 3 4
-  CHECK (typeof(due) = 'integer' AND due >= 0),  --: 3 4
-  CHECK (typeof(coalesce(worker, 0)) = 'integer' AND (worker IS NULL OR deliveries > 0)),  --: 3 4
-  CHECK (typeof(deliveries) = 'integer' AND deliveries BETWEEN 0 AND 1000000000),  --: 3 4
+  CHECK (typeof(coalesce(deadline, 0)) = 'integer' AND typeof(made) = 'integer' AND made >= 0),  --: 3 5
+  CHECK (typeof(due) = 'integer' AND due >= 0),  --: 3 5
+  CHECK (typeof(coalesce(worker, 0)) = 'integer' AND (worker IS NULL OR deliveries > 0)),  --: 3 5
+  CHECK (typeof(deliveries) = 'integer' AND deliveries BETWEEN 0 AND 1000000000),  --: 3 5
   CHECK (typeof(answers) = 'integer' AND answers BETWEEN 0 AND 1000000000)  --: 3 4
+  CHECK (typeof(deferrals) = 'integer' AND deferrals BETWEEN 0 AND 1000000000)  --: 5 5
 );
 CREATE INDEX IF NOT EXISTS entries_new ON entries (app, number)
   WHERE worker IS NULL AND due = 0;
@@ -72,25 +76,26 @@ CREATE TABLE IF NOT EXISTS gone (
   PRIMARY KEY (app, token)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS bad (  --: 2 4
-  number INTEGER PRIMARY KEY AUTOINCREMENT,  --: 2 4
-  app TEXT NOT NULL,  --: 2 4
-  token TEXT NOT NULL,  --: 2 4
-  at INTEGER NOT NULL,  --: 2 4
-  UNIQUE (app, token)  --: 2 4
-);  --: 2 4
-CREATE TABLE IF NOT EXISTS feedback (  --: 2 4
-  app TEXT NOT NULL,  --: 2 4
-  token TEXT NOT NULL,  --: 2 4
-  since INTEGER NOT NULL,  --: 2 4
-  PRIMARY KEY (app, token)  --: 2 4
-) WITHOUT ROWID;  --: 2 4
+CREATE TABLE IF NOT EXISTS bad_tokens (  --: 5 5
+  number INTEGER PRIMARY KEY AUTOINCREMENT,  --: 2 5
+  app TEXT NOT NULL,  --: 2 5
+  token TEXT NOT NULL,  --: 2 5
+  at INTEGER NOT NULL,  --: 2 5
+  UNIQUE (app, token)  --: 2 5
+);  --: 2 5
+CREATE TABLE IF NOT EXISTS feedback (  --: 2 5
+  app TEXT NOT NULL,  --: 2 5
+  token TEXT NOT NULL,  --: 2 5
+  since INTEGER NOT NULL,  --: 2 5
+  PRIMARY KEY (app, token)  --: 2 5
+) WITHOUT ROWID;  --: 2 5
 CREATE TABLE IF NOT EXISTS dead (
   number INTEGER PRIMARY KEY,
   app TEXT NOT NULL,
   id TEXT NOT NULL,
   token TEXT,
   tokens TEXT,
-  channel TEXT,  --: 1 4
+  channel TEXT,  --: 1 5
   payload TEXT NOT NULL,
   topic TEXT,
   push_type TEXT,
@@ -100,7 +105,8 @@ CREATE TABLE IF NOT EXISTS dead (
   deadline INTEGER,
   made INTEGER NOT NULL,
   deliveries INTEGER NOT NULL,
-  story TEXT,
+  story TEXT,  --: 1-without-channel 4
+  history TEXT,  --: 5 5
   at INTEGER NOT NULL
 );
 CREATE TABLE IF NOT EXISTS readers (
@@ -113,39 +119,40 @@ CREATE TABLE IF NOT EXISTS workers (
   name TEXT NOT NULL,
   heard INTEGER NOT NULL
 );
-CREATE TABLE IF NOT EXISTS connections (  --: 3-loose 4
-  worker INTEGER PRIMARY KEY,  --: 3-loose 4
-  app TEXT NOT NULL,  --: 3-loose 4
-  held INTEGER NOT NULL,  --: 3-loose 4
-  wanted INTEGER NOT NULL,  --: 3-loose 4
-  needed INTEGER NOT NULL  --: 3-loose 4
-);  --: 3-loose 4
-CREATE TABLE IF NOT EXISTS suspects (  --: 4 4
-  entry INTEGER PRIMARY KEY,  --: 4 4
-  crashes INTEGER NOT NULL  --: 4 4
-);  --: 4 4
-CREATE TABLE IF NOT EXISTS lines (  --: 3-loose 4
-  app TEXT NOT NULL,  --: 3-loose 4
-  target TEXT NOT NULL,  --: 3-loose 4
-  entry INTEGER NOT NULL,  --: 3-loose 4
-  PRIMARY KEY (app, target, entry)  --: 3-loose 4
-) WITHOUT ROWID;  --: 3-loose 4
-CREATE INDEX IF NOT EXISTS lines_entry ON lines (entry);  --: 3-loose 4
-CREATE TRIGGER IF NOT EXISTS lines_end AFTER DELETE ON entries  --: 3-loose 4
-  WHEN EXISTS (SELECT 1 FROM lines WHERE entry = OLD.number)  --: 3-loose 4
-  BEGIN  --: 3-loose 4
-    UPDATE entries SET due = 1 WHERE due = 4611686018427387904 AND number IN (  --: 3-loose 4
-      SELECT (SELECT min(next.entry) FROM lines AS next  --: 3-loose 4
-        WHERE next.app = own.app AND next.target = own.target AND next.entry > OLD.number)  --: 3-loose 4
-      FROM lines AS own WHERE own.entry = OLD.number);  --: 3-loose 4
-    DELETE FROM lines WHERE entry = OLD.number;  --: 3-loose 4
-  END;  --: 3-loose 4
+CREATE TABLE IF NOT EXISTS connections (  --: 3-loose 5
+  worker INTEGER PRIMARY KEY,  --: 3-loose 5
+  app TEXT NOT NULL,  --: 3-loose 5
+  held INTEGER NOT NULL,  --: 3-loose 5
+  wanted INTEGER NOT NULL,  --: 3-loose 5
+  needed INTEGER NOT NULL  --: 3-loose 5
+);  --: 3-loose 5
+CREATE TABLE IF NOT EXISTS suspects (  --: 4 5
+  entry INTEGER PRIMARY KEY,  --: 4 5
+  crashes INTEGER NOT NULL  --: 4 5
+);  --: 4 5
+CREATE TABLE IF NOT EXISTS lines (  --: 3-loose 5
+  app TEXT NOT NULL,  --: 3-loose 5
+  target TEXT NOT NULL,  --: 3-loose 5
+  entry INTEGER NOT NULL,  --: 3-loose 5
+  PRIMARY KEY (app, target, entry)  --: 3-loose 5
+) WITHOUT ROWID;  --: 3-loose 5
+CREATE INDEX IF NOT EXISTS lines_entry ON lines (entry);  --: 3-loose 5
+CREATE TRIGGER IF NOT EXISTS lines_end AFTER DELETE ON entries  --: 3-loose 5
+  WHEN EXISTS (SELECT 1 FROM lines WHERE entry = OLD.number)  --: 3-loose 5
+  BEGIN  --: 3-loose 5
+    UPDATE entries SET due = 1 WHERE due = 4611686018427387904 AND number IN (  --: 3-loose 5
+      SELECT (SELECT min(next.entry) FROM lines AS next  --: 3-loose 5
+        WHERE next.app = own.app AND next.target = own.target AND next.entry > OLD.number)  --: 3-loose 5
+      FROM lines AS own WHERE own.entry = OLD.number);  --: 3-loose 5
+    DELETE FROM lines WHERE entry = OLD.number;  --: 3-loose 5
+  END;  --: 3-loose 5
 CREATE TABLE IF NOT EXISTS notes (  --: 2 4
-  app TEXT NOT NULL,  --: 2 4
-  name TEXT NOT NULL,  --: 2 4
-  text TEXT NOT NULL,  --: 2 4
-  PRIMARY KEY (app, name)  --: 2 4
-) WITHOUT ROWID;  --: 2 4
+CREATE TABLE IF NOT EXISTS app_state (  --: 5 5
+  app TEXT NOT NULL,  --: 2 5
+  name TEXT NOT NULL,  --: 2 5
+  text TEXT NOT NULL,  --: 2 5
+  PRIMARY KEY (app, name)  --: 2 5
+) WITHOUT ROWID;  --: 2 5
 CREATE TABLE IF NOT EXISTS provider_tokens (
   team TEXT NOT NULL,
   key TEXT NOT NULL,

@@ -13,6 +13,10 @@ package struct Campaign {
   package var app: String?
   package var id: String?
   package var list: String?
+  /// Default: `bulk` for a list, otherwise `normal`.
+  package var lane: Lane?
+  /// When its entries are due, in UNIX milliseconds.
+  package var due: Int64?
   /// The fields that its entries share; without a payload it is empty.
   package var entry = NewEntry(app: "", id: "", payload: "")
 
@@ -42,11 +46,36 @@ package struct Campaign {
     entry.expiry = try section.optional("expiry")
     entry.collapseID = try section.text("collapse_id")
     entry.deadline = try section.optional("deadline")
+    due = try section.text("at").map { text in
+      guard let time = Self.due(at: text) else { throw section.fault("at", Self.dueFault(text)) }
+      return time
+    }
+    lane = try section.text("lane").map { word in
+      guard let lane = Lane(rawValue: word) else { throw section.fault("lane", Lane.fault(word)) }
+      return lane
+    }
     try section.end()
   }
 
   private mutating func say(_ alert: String) {
     entry.payload = "{\"aps\":{\"alert\":\(JSONLiteral.string(alert))}}"
+  }
+
+  /// The UNIX milliseconds of a time as ISO 8601 writes it, with its zone; nil if it is none.
+  package static func due(at text: String) -> Int64? {
+    let format = ISO8601DateFormatter()
+    guard let date = format.date(from: text) else { return nil }
+    return Int64(date.timeIntervalSince1970 * 1000)
+  }
+
+  package static func dueFault(_ text: String) -> String {
+    "must be a time with its zone, such as 2026-12-24T09:00:00Z or 2026-12-24T09:00:00+01:00, not '\(text)'"
+  }
+
+  /// The same of a duration from now, such as 2h.
+  package static func due(in text: String) -> Int64? {
+    guard let seconds = DurationText.seconds(text), seconds < 1e9 else { return nil }
+    return RelayClock.now + Int64(seconds * 1000)
   }
 
   /// Enqueues a broadcast to its channel, as one entry.
@@ -99,6 +128,9 @@ package struct Campaign {
     }
     var entry = entry
     (entry.app, entry.id) = (app, id ?? UUID().uuidString.lowercased())
+    entry.due = due
+    if let fault = entry.dueFault(at: RelayClock.now) { throw fault }
+    entry.lane = lane ?? (list == nil ? .normal : .bulk)
     return entry
   }
 

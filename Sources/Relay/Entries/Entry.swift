@@ -21,6 +21,9 @@ package struct NewEntry: Equatable, Sendable {
   package var collapseID: String?
   /// The UNIX second after which the entry is not sent.
   package var deadline: Int64?
+  package var lane = Lane.normal
+  /// The UNIX millisecond before which no worker gets it; nil for none.
+  package var due: Int64?
 }
 
 extension NewEntry {
@@ -39,6 +42,18 @@ extension NewEntry {
       return RelayFault("\(id): give one of token, tokens and channel")
     }
     return nil
+  }
+
+  /// A time in seconds.
+  static let dueSeconds: Range<Int64> = 1_000_000_000..<100_000_000_000
+  static let longestWaitMS: Int64 = 366 * 86_400_000
+
+  /// The reason why it cannot wait until `due`; nil if it can.
+  package func dueFault(at now: Int64) -> RelayFault? {
+    guard let due,
+      due < 0 || Self.dueSeconds.contains(due) || due > now + Self.longestWaitMS
+    else { return nil }
+    return RelayFault("\(id): due is in UNIX milliseconds, at most a year ahead, not \(due)")
   }
 }
 

@@ -44,14 +44,18 @@ package final class EntryTargets {
   }
 
   /// The keys of the lines in which an entry waits for its turn: one for each device, in any case
-  /// of its digits, or one for the channel. An unreadable entry waits for no other.
-  package static func lines(token: String?, tokens: String?, channel: String?) -> Set<String> {
-    if let token { return [token.lowercased()] }
-    if let channel { return ["channel \(channel)"] }
+  /// of its digits, or one for the channel. Each lane has its own. An unreadable entry waits for no
+  /// other.
+  package static func lines(
+    token: String?, tokens: String?, channel: String?, lane: Lane = .normal
+  ) -> Set<String> {
+    let start = lane == .normal ? "" : "\(lane) "
+    if let token { return [start + token.lowercased()] }
+    if let channel { return ["\(start)channel \(channel)"] }
     guard let tokens, let list = try? TokenList(tokens, "") else { return [] }
     var lines: Set<String> = []
     for position in 0..<list.count {
-      if let token = list.token(at: position) { lines.insert(token.text.lowercased()) }
+      if let token = list.token(at: position) { lines.insert(start + token.text.lowercased()) }
     }
     return lines
   }

@@ -15,13 +15,13 @@ package protocol EntryQueue: AnyObject, Sendable {
   /// see `CrashGroup`.
   func reclaim(silentSince: Int64, at now: Int64) throws -> Int
 
-  /// Claims entries for about `room` notifications: due deferred entries first, then the others in
-  /// queue order. With `inOrder`, an entry is blocked while the queue has an earlier entry for one
-  /// of its devices or for its channel, whether or not a worker holds that. `isFree` means that the
-  /// worker holds no entries, so it may get a group of suspects; while suspects wait, no other
-  /// entries are handed out.
+  /// Claims entries of these lanes for about `room` notifications, one lane after the other: due
+  /// deferred entries first, then the others in queue order. With `inOrder`, an entry is blocked
+  /// while the queue has an earlier entry of its lane for one of its devices or for its channel,
+  /// whether or not a worker holds that. `isFree` means that the worker holds no entries, so it may
+  /// get a group of suspects, of any lane; while suspects wait, no other entries are handed out.
   func claim(
-    _ workerID: WorkerID, room: Int, inOrder: Bool, isFree: Bool, at now: Int64
+    _ workerID: WorkerID, lanes: [Lane], room: Int, inOrder: Bool, isFree: Bool, at now: Int64
   ) throws -> [Entry]
   /// Whether there may be entries to claim. Read-only.
   func isAnythingThere(app: String, at now: Int64) throws -> Bool
@@ -60,10 +60,17 @@ package struct KnownEntry: Equatable, Sendable {
 /// The numbers of an app's entries in the queue.
 package struct QueueDepth: Equatable, Sendable {
   /// Entries that no worker holds yet.
-  package var ready = 0
+  package struct Waiting: Equatable, Sendable {
+    package var count = 0
+    /// The age of the oldest one.
+    package var ageS = 0
+  }
+
+  package var waiting: [Lane: Waiting] = [:]
   package var deferred = 0
   package var claimed = 0
   package var dead = 0
-  /// The age of the oldest waiting entry.
-  package var ageS = 0
+
+  package var ready: Int { waiting.values.reduce(0) { $0 + $1.count } }
+  package var ageS: Int { waiting.values.map(\.ageS).max() ?? 0 }
 }

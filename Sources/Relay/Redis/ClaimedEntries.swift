@@ -23,10 +23,11 @@ struct ClaimedEntries {
     _ reader: inout MessagePack.Reader, fields count: Int, _ app: String
   ) throws(MessagePack.Reader.Fault) {
     guard count > 0, count % 2 == 0 else { throw MessagePack.Reader.Fault() }
-    let (content, fault) = try RedisEntry.content(from: &reader, [], fields: count, app: app)
+    var (content, fault, said) = try RedisEntry.content(from: &reader, [], fields: count, app: app)
     guard let place = StreamPlace(try reader.text()), !content.id.isEmpty else {
       throw MessagePack.Reader.Fault()
     }
+    fault = RedisEntry.setLane(place.lane, of: &content, said: said) ?? fault
     places.append(place)
     entries.append(
       Entry(number: 0, content: content, deliveries: 1, deferrals: 0, resolved: [], fault: fault))
@@ -44,7 +45,9 @@ struct ClaimedEntries {
     let resolved = PositionSet(text: String(decoding: try reader.text(), as: UTF8.self))
     let idFault = try reader.text()
     let fields = try reader.list()
-    var (content, fault) = try RedisEntry.content(from: &reader, long, fields: fields, app: app)
+    var (content, fault, said) = try RedisEntry.content(
+      from: &reader, long, fields: fields, app: app)
+    fault = RedisEntry.setLane(place.lane, of: &content, said: said) ?? fault
     content.id = id
     if !idFault.isEmpty { fault = String(decoding: idFault, as: UTF8.self) }
     places.append(place)

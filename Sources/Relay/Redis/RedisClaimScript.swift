@@ -1,16 +1,16 @@
 extension RedisScript {
   /// Claims entries for a number of notifications. ARGV: worker ID, time, room, 1 if the order is
-  /// kept, 1 if the worker holds no entries. The reply begins with a string in MessagePack that has
-  /// a list for each entry. Most entries are new and have an ID and one device: then the list has
-  /// the fields and the entry's number in the stream, because every byte that Lua builds costs
-  /// time. Any other entry has two lists: its number, ID, deliveries, answers, crashes, the
-  /// positions with an outcome and why the ID is invalid; and its fields. Long values follow the
+  /// kept, 1 if the worker holds no entries, the lanes. The reply begins with a string in
+  /// MessagePack that has a list for each entry. Most entries are new and have an ID and one device:
+  /// then the list has the fields and the entry's number in the stream, because every byte that Lua
+  /// builds costs time. Any other entry has two lists: its number, ID, deliveries, answers, crashes,
+  /// the positions with an outcome and why the ID is invalid; and its fields. Long values follow the
   /// string, and their fields have their index.
   static let claim = RedisScript(
     #"""
     local worker, now, left = ARGV[1], ARGV[2], tonumber(ARGV[3])
     if call('HEXISTS', workers, worker) == 0 then return {cmsgpack.pack({})} end
-    ensure_group()
+    ensure_groups()
     local result, reply, heaviest, is_full = {}, {''}, 1, false
     local has_deferrals = call('HLEN', deferrals) > 0
     local has_suspects = call('HLEN', suspects) > 0
@@ -41,22 +41,25 @@ extension RedisScript {
       return true
     end
 
-    -- Returns the ID, why the given one is invalid, and the number of notifications. An entry
+    -- Returns the ID, why the given one is invalid, the number of notifications, and until when it
+    -- waits. An entry
     -- without a valid ID is known by its number in the stream. A token counts as 32 bytes in hex
     -- with quotes and a comma, which is exact enough to decide how much to read.
     local function identify(entry, fields)
       local named = map_of(fields)
       local id, tokens = named['id'], named['tokens']
       local weight = tokens and math.max(1, math.min(MOST, math.floor(#tokens / 67))) or 1
-      if not id then return entry, '', weight end
-      if id == '' then return entry, 'the id is empty', weight end
+      local due = tonumber(named['due'])
+      if due and not (due > tonumber(now) and due <= tonumber(now) + LONGEST_WAIT) then due = nil end
+      if not id then return entry, '', weight, due end
+      if id == '' then return entry, 'the id is empty', weight, due end
       local count = #id
       if string.find(id, '[\128-\255]') then
-        if not is_text(id) then return entry, 'the id is not UTF-8', weight end
+        if not is_text(id) then return entry, 'the id is not UTF-8', weight, due end
         count = select(2, string.gsub(id, '[^\128-\191]', ''))
       end
-      if count > LONGEST then return entry, 'the id has more than LONGEST characters', weight end
-      return id, '', weight
+      if count > LONGEST then return entry, 'the id has more than LONGEST characters', weight, due end
+      return id, '', weight, due
     end
 
     local keeps_order = ARGV[4] == '1'
@@ -67,21 +70,22 @@ extension RedisScript {
       return string.find(token, '^%x+$') and token or 'sha1:' .. redis.sha1hex(token)
     end
 
-    -- The lines in which an entry waits. An unreadable entry waits for no other.
-    local function lines_of(fields)
-      local found = {}
+    -- The lines in which an entry waits, each lane's own. An unreadable entry waits for no other.
+    local function lines_of(entry, fields)
+      local mark = lane_of(entry).mark
+      local start, found = mark == '' and '' or mark .. ':', {}
       for index = 1, #fields, 2 do
         local name, value = fields[index], fields[index + 1]
         if value == '' then
         elseif name == 'token' then
-          found[line_of(value)] = true
+          found[start .. line_of(value)] = true
         elseif name == 'channel' then
-          found['channel:' .. redis.sha1hex(value)] = true
+          found[start .. 'channel:' .. redis.sha1hex(value)] = true
         elseif name == 'tokens' then
           local is_json, list = pcall(cjson.decode, value)
           for _, one in ipairs(is_json and type(list) == 'table' and list or {}) do
             local token = type(one) == 'table' and one['token'] or one
-            if type(token) == 'string' then found[line_of(token)] = true end
+            if type(token) == 'string' then found[start .. line_of(token)] = true end
           end
         end
       end
@@ -92,7 +96,7 @@ extension RedisScript {
     local function is_first(entry, fields)
       local own, is_known = {}, has_lines and call('HEXISTS', targets, entry) == 1
       local is_first = true
-      for target in pairs(lines_of(fields)) do
+      for target in pairs(lines_of(entry, fields)) do
         local place = place_in_line(target, entry)
         if not is_known then
           own[#own + 1] = target
@@ -121,9 +125,9 @@ extension RedisScript {
     -- number, fields and deliveries of each; the group has already assigned new ones to the worker.
     local function give(found, is_new)
       if #found == 0 then return end
-      local names, faults, weights, new_ones = {}, {}, {}, {}
+      local names, faults, weights, dues, new_ones = {}, {}, {}, {}, {}
       for index, one in ipairs(found) do
-        names[index], faults[index], weights[index] = identify(one[1], one[2])
+        names[index], faults[index], weights[index], dues[index] = identify(one[1], one[2])
       end
       local texts = call('HMGET', ids, unpack(names))
       -- If two of these have one ID, the first owns it.
@@ -137,17 +141,31 @@ extension RedisScript {
         if owner and owner ~= entry then
           -- The ID is finished, or belongs to another entry.
           forget(entry)
+        elseif dues[index] then
+          if not owner then
+            new_ones[#new_ones + 1] = id
+            new_ones[#new_ones + 1] = entry .. '|' .. last .. '|' .. positions
+          end
+          owners[id] = entry
+          local time = string.format('%.0f', dues[index])
+          if is_new then put_back(entry, 0, time, '') else call('ZADD', lane_of(entry).later, time, entry) end
         else
           is_full = is_full or left <= 0 or (weights[index] > left and #result > 0)
           if is_full then
             if is_new then put_back(entry, 0, again(entry), '') end
           elseif keeps_order and not is_first(entry, one[2]) then
-            local time = string.format('%.0f', BLOCKED + tonumber(string.match(entry, '^%d+')))
-            if is_new then put_back(entry, 0, time, '') else call('ZADD', later, time, entry) end
+            local time = string.format('%.0f', BLOCKED + tonumber(string.match(entry, '%d+')))
+            if is_new then
+              put_back(entry, 0, time, '')
+            else
+              wait_no_more(entry)
+              call('ZADD', lane_of(entry).later, time, entry)
+            end
           else
             if not is_new then
-              call('XCLAIM', input, 'relay', worker, 0, entry, 'RETRYCOUNT', one[3], 'FORCE', 'JUSTID')
-              call('ZREM', later, entry)
+              local lane, number = lane_of(entry)
+              call('XCLAIM', lane.stream, 'relay', worker, 0, number, 'RETRYCOUNT', one[3], 'FORCE', 'JUSTID')
+              wait_no_more(entry)
             end
             if not owner then
               new_ones[#new_ones + 1] = id
@@ -172,63 +190,93 @@ extension RedisScript {
       if #new_ones > 0 then call('HSET', ids, unpack(new_ones)) end
     end
 
-    local most = math.min(left, 500)
-    local due = most > 0 and call('ZCARD', later) > 0
-      and call('ZRANGEBYSCORE', later, '-inf', now, 'LIMIT', 0, most) or {}
-    local found = {}
+    local function due_of(lane)
+      local most = math.min(left, 500)
+      return most > 0 and call('ZCARD', lane.later) > 0
+        and call('ZRANGEBYSCORE', lane.later, '-inf', now, 'LIMIT', 0, most) or {}
+    end
+
+    local function give_due(due)
+      local found = {}
+      for _, entry in ipairs(due) do
+        local there = fields_of(entry)
+        if there then
+          local pending = pending_of(entry)
+          found[#found + 1] = {entry, there[2], (pending and pending[4] or 0) + 1}
+        else
+          -- Another program removed it from the stream.
+          forget(entry)
+        end
+      end
+      give(found, false)
+    end
+
+    local function reply_now()
+      reply[1] = cmsgpack.pack(result)
+      return reply
+    end
+
+    local has_group = false
     if has_suspects then
       -- Suspects that waited for a time or in a line join the other suspects.
-      for _, entry in ipairs(due) do
-        local crashes = crashes_of(entry)
-        if crashes >= APART then call('ZADD', later, apart(entry, crashes), entry) end
+      for _, lane in ipairs(LANES) do
+        for _, entry in ipairs(due_of(lane)) do
+          local crashes = crashes_of(entry)
+          if crashes >= APART then
+            wait_no_more(entry)
+            call('ZADD', later, apart(entry, crashes), entry)
+          end
+        end
       end
-      local group = call('ZRANGEBYSCORE', later, tonumber(again('0-0')) + APART * 1e13, '(0', 'LIMIT', 0, most)
+      local group = call('ZRANGEBYSCORE', later, tonumber(again('0-0')) + APART * 1e13, '(0',
+        'LIMIT', 0, math.min(left, 500))
       if #group > 0 then
         -- No other entry is handed out before a free worker has taken the suspects.
         if ARGV[5] ~= '1' then return {cmsgpack.pack({})} end
-        due = {}
+        has_group = true
+        local due = {}
         for _, entry in ipairs(group) do
           local crashes = crashes_of(entry)
           if #due >= (crashes == 2 and 100 or crashes == 3 and 10 or 1) then break end
           due[#due + 1] = entry
         end
+        give_due(due)
+        if #result > 0 then return reply_now() end
       end
-    end
-    local is_group = #due > 0 and crashes_of(due[1]) >= APART
-    for _, entry in ipairs(due) do
-      local there = call('XRANGE', input, entry, entry)[1]
-      if there then
-        local pending = call('XPENDING', input, 'relay', entry, entry, 1)[1]
-        found[#found + 1] = {entry, there[2], (pending and pending[4] or 0) + 1}
-      else
-        -- Another program removed it from the stream.
-        forget(entry)
-      end
-    end
-    give(found, false)
-    if #due == 500 or is_group and #result > 0 then
-      reply[1] = cmsgpack.pack(result)
-      return reply
     end
 
-    -- The number of entries read together depends on the size of the previous ones.
-    local chunk, read = 1, 0
-    while left > 0 and not is_full and read < 4000 do
-      local batch = call(
-        'XREADGROUP', 'GROUP', 'relay', worker, 'COUNT', chunk, 'STREAMS', input, '>')
-      if not batch then break end
-      local entries = batch[1][2]
-      for _, one in ipairs(entries) do one[3] = 1 end
-      give(entries, true)
-      if #entries < chunk then break end
-      read = read + #entries
-      -- The next one may be as large, and would be read in vain if it does not fit.
-      if heaviest > left then break end
-      chunk = math.max(1, math.min(chunk * 8, 500, math.floor(left / heaviest)))
+    local function give_new(lane)
+      -- The number of entries read together depends on the size of the previous ones.
+      local chunk, read = 1, 0
+      while left > 0 and not is_full and read < 4000 do
+        local batch = call(
+          'XREADGROUP', 'GROUP', 'relay', worker, 'COUNT', chunk, 'STREAMS', lane.stream, '>')
+        if not batch then return end
+        local entries = batch[1][2]
+        for _, one in ipairs(entries) do
+          if lane.mark ~= '' then one[1] = lane.mark .. one[1] end
+          one[3] = 1
+        end
+        give(entries, true)
+        if #entries < chunk then return end
+        read = read + #entries
+        -- The next one may be as large, and would be read in vain if it does not fit.
+        if heaviest > left then return end
+        chunk = math.max(1, math.min(chunk * 8, 500, math.floor(left / heaviest)))
+      end
     end
-    reply[1] = cmsgpack.pack(result)
-    return reply
+
+    for _, lane in ipairs(LANES) do
+      if string.find(ARGV[6], lane.name, 1, true) and left > 0 and not is_full then
+        local due = has_group and {} or due_of(lane)
+        give_due(due)
+        if #due == 500 then return reply_now() end
+        give_new(lane)
+      end
+    end
+    return reply_now()
     """#
+    .replacing("LONGEST_WAIT", with: "\(NewEntry.longestWaitMS)")
     .replacing("LONGEST", with: "\(NewEntry.longestID)")
     .replacing("LONG", with: "1024")
     .replacing("MOST", with: "\(NewEntry.mostTokens)"))

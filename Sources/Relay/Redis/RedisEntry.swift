@@ -3,14 +3,16 @@ import Foundation
 /// Entries as fields of a stream, which any client can add.
 enum RedisEntry {
   /// Reads `count` field names and values, and reports what is invalid. Unknown fields are ignored;
-  /// of two with one name the last counts. A number as a value is the index of a long text.
+  /// of two with one name the last counts. A number as a value is the index of a long text. The lane
+  /// is the stream's, see `setLane`; the result has the text of the field.
   static func content(
     from reader: inout MessagePack.Reader, _ long: ArraySlice<RedisReply>, fields count: Int,
     app: String
-  ) throws(MessagePack.Reader.Fault) -> (NewEntry, String?) {
+  ) throws(MessagePack.Reader.Fault) -> (content: NewEntry, fault: String?, lane: String?) {
     var content = NewEntry(app: app, id: "", payload: "")
     var faults = FieldFaults()
     var hasPayload = false
+    var lane: String?
     func take(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
       guard let field = Field(name) else { return }
       guard let text = String(read: value) else {
@@ -42,6 +44,15 @@ enum RedisEntry {
       case .expiry: content.expiry = number
       case .collapseID: content.collapseID = given
       case .deadline: content.deadline = number
+      case .lane: lane = given
+      case .due:
+        guard let number else { break }
+        // One that may wait comes when it is due.
+        if number < 0 || NewEntry.dueSeconds.contains(number)
+          || number > RelayClock.now + Self.tooLateMS
+        {
+          faults.set(field, "is in UNIX milliseconds, at most a year ahead")
+        }
       }
     }
     for _ in 0..<count / 2 {
@@ -56,7 +67,18 @@ enum RedisEntry {
       else { throw MessagePack.Reader.Fault() }
       bytes.withUnsafeBytes { take(name, $0) }
     }
-    return (content, faults.first ?? (hasPayload ? nil : "the entry has no payload"))
+    return (content, faults.first ?? (hasPayload ? nil : "the entry has no payload"), lane)
+  }
+
+  /// So much later than now an entry that comes is not due: the clocks differ less.
+  private static let tooLateMS: Int64 = 86_400_000
+
+  /// The entry was in this lane's stream. Returns what is wrong with its own field.
+  static func setLane(_ lane: Lane, of content: inout NewEntry, said: String?) -> String? {
+    content.lane = lane
+    guard let said, said != lane.rawValue else { return nil }
+    guard Lane(rawValue: said) != nil else { return Lane.fault(said) }
+    return "lane is \(said), but the stream is that of \(lane) entries"
   }
 
   /// The fields of a stream entry that are valid UTF-8.
@@ -80,9 +102,11 @@ enum RedisEntry {
       ("push_type", entry.pushType),
       ("priority", entry.priority.map { "\($0)" }), ("expiry", entry.expiry.map { "\($0)" }),
       ("collapse_id", entry.collapseID), ("deadline", entry.deadline.map { "\($0)" }),
+      ("due", entry.due.map { "\($0)" }),
     ]
     let written = given.filter { $0.1 != nil }
     command.add(entry.id)
+    command.add(entry.lane.mark)
     command.add(2 * written.count)
     for (name, value) in written {
       command.add(name)
@@ -94,6 +118,7 @@ enum RedisEntry {
 /// The fields that a producer fills in.
 private enum Field: CaseIterable {
   case id, token, tokens, channel, payload, topic, pushType, priority, expiry, collapseID, deadline
+  case lane, due
 
   var name: StaticString {
     switch self {
@@ -108,6 +133,8 @@ private enum Field: CaseIterable {
     case .expiry: "expiry"
     case .collapseID: "collapse_id"
     case .deadline: "deadline"
+    case .lane: "lane"
+    case .due: "due"
     }
   }
 
@@ -121,6 +148,8 @@ private enum Field: CaseIterable {
     let found: Field? =
       switch name.count {
       case 2: .id
+      case 3: .due
+      case 4: .lane
       case 5: isOwn(.token) ? .token : .topic
       case 6: isOwn(.tokens) ? .tokens : .expiry
       case 7: isOwn(.channel) ? .channel : .payload

@@ -226,11 +226,17 @@ package final class RedisQueue: QueueEngine {
     mutating func holding(_ process: ArraySlice<Substring>, of queue: RedisQueue) -> Int {
       if let count = counts[process] { return count }
       let own = workers[process] ?? []
+      let streams = ["in", "urgent", "bulk"]
       let replies = queue.connections.each(
-        own.map {
-          RedisCommand("XPENDING", RedisQueue.key($0.app), "relay", "-", "+", "1", $0.number)
+        own.flatMap { worker in
+          streams.map {
+            RedisCommand(
+              "XPENDING", "apns:{\(worker.app)}:\($0)", "relay", "-", "+", "1", worker.number)
+          }
         })
-      let count = replies.count { (try? $0.get().list.isEmpty) == false }
+      let count = stride(from: 0, to: replies.count, by: streams.count).count { first in
+        replies[first..<first + streams.count].contains { (try? $0.get().list.isEmpty) == false }
+      }
       counts[process] = count
       return count
     }
@@ -250,7 +256,7 @@ package final class RedisQueue: QueueEngine {
   // MARK: Entries
 
   package func claim(
-    _ workerID: WorkerID, room: Int, inOrder: Bool, isFree: Bool, at now: Int64
+    _ workerID: WorkerID, lanes: [Lane], room: Int, inOrder: Bool, isFree: Bool, at now: Int64
   ) throws -> [Entry] {
     guard room > 0 else { return [] }
     let losses = connections.losses(of: Self.key(workerID.app))
@@ -266,7 +272,7 @@ package final class RedisQueue: QueueEngine {
       // Not retried automatically: the first attempt may already have claimed entries.
       let reply = try run(
         .claim, app: workerID.app, isRepeatable: false, "\(workerID.number)", "\(time)", "\(room)",
-        inOrder ? "1" : "0", isFree ? "1" : "0")
+        inOrder ? "1" : "0", isFree ? "1" : "0", lanes.map(\.rawValue).joined(separator: " "))
       let parts = reply.list
       guard
         try parts.first?.withBytes({
@@ -302,7 +308,9 @@ package final class RedisQueue: QueueEngine {
   }
 
   package func enqueue(_ entries: [NewEntry], at now: Int64) throws -> Int {
-    if let fault = entries.lazy.compactMap(\.fault).first { throw fault }
+    for entry in entries {
+      if let fault = entry.fault ?? entry.dueFault(at: now) { throw fault }
+    }
     var count = 0
     for (app, entries) in Dictionary(grouping: entries, by: \.app) {
       try remember(app)
@@ -424,14 +432,19 @@ package final class RedisQueue: QueueEngine {
     for app in try knownApps() where !connections.isUnreachable(Self.key(app)) {
       let time = try shared(now, app)
       let reply = try run(.depths, app: app, "\(time)").list
-      guard reply.count == 5 else { throw strange("depths") }
+      guard reply.count == 3 + 2 * Lane.allCases.count else { throw strange("depths") }
       var depth = QueueDepth()
-      depth.ready = reply[0].count ?? 0
-      depth.deferred = reply[1].count ?? 0
-      depth.claimed = reply[2].count ?? 0
-      depth.dead = reply[3].count ?? 0
-      if let oldest = reply[4].text, let made = Int64(oldest.prefix { $0 != "-" }), made < time {
-        depth.ageS = Int((time - made) / 1000)
+      depth.deferred = reply[0].count ?? 0
+      depth.claimed = reply[1].count ?? 0
+      depth.dead = reply[2].count ?? 0
+      for (place, lane) in Lane.allCases.enumerated() {
+        guard let count = reply[3 + 2 * place].count, count > 0 else { continue }
+        var waiting = QueueDepth.Waiting(count: count)
+        let oldest = reply[4 + 2 * place].text?.drop(while: \.isLetter).prefix { $0 != "-" }
+        if let made = oldest.flatMap({ Int64($0) }), made < time {
+          waiting.ageS = Int((time - made) / 1000)
+        }
+        depth.waiting[lane] = waiting
       }
       all[app] = depth
     }

@@ -16,9 +16,9 @@ extension RedisScript {
     local worker, now = ARGV[1], ARGV[2]
     local updates, devices, bad, ended = unpack(cmsgpack.unpack(ARGV[3]))
     -- Redis has no rollback, so commands that fail for a key of another type run first.
-    ensure_group()
+    ensure_groups()
     call('XLEN', out) call('ZCARD', gone) call('XLEN', dead)
-    local has_later = call('ZCARD', later) > 0
+    for _, lane in ipairs(LANES) do lane.has_later = call('ZCARD', lane.later) > 0 end
     call('HLEN', ids)
     local has_histories, has_deferrals = call('HLEN', histories) > 0, call('HLEN', deferrals) > 0
     local has_suspects = call('HLEN', suspects) > 0
@@ -30,7 +30,14 @@ extension RedisScript {
       for first = 1, #list, MOST do act(unpack(list, first, math.min(#list, first + MOST - 1))) end
     end
 
-    local behind, finished, ends, place = {}, {}, {}, 0
+    -- The finished entries of each lane.
+    for _, lane in ipairs(LANES) do lane.finished = {} end
+    local function finish(entry)
+      local finished = lane_of(entry).finished
+      finished[#finished + 1] = entry
+    end
+
+    local behind, ends, place = {}, {}, 0
     for _, list in ipairs(ended) do
       for first = 1, #list, MOST do
         local found = call('HMGET', ids, unpack(list, first, math.min(#list, first + MOST - 1)))
@@ -52,7 +59,7 @@ extension RedisScript {
             behind[#behind + 1] = place
             behind[#behind + 1] = positions
           end
-          if entry and entry ~= '' then finished[#finished + 1] = entry end
+          if entry and entry ~= '' then finish(entry) end
         end
       end
     end
@@ -110,7 +117,7 @@ extension RedisScript {
         -- Whether the worker still holds the entry by this delivery.
         local is_own = false
         if entry and not is_done and disposition ~= 'held' then
-          local pending = call('XPENDING', input, 'relay', entry, entry, 1)[1]
+          local pending = pending_of(entry)
           is_own = pending and pending[2] == worker and pending[4] == tonumber(deliveries)
         end
         if is_own and disposition == 'deferred' then
@@ -119,12 +126,12 @@ extension RedisScript {
         elseif is_own and disposition == 'released' then
           put_back(entry, math.max(0, deliveries - 1), due ~= 0 and due or again(entry), '')
         elseif is_own and disposition == 'dead' then
-          local found = call('XRANGE', input, entry, entry)[1]
+          local found = fields_of(entry)
           local fields = found and found[2] or {'id', id}
           local history = call('HGET', histories, entry)
           local letter = {}
           for place = 1, math.min(#fields, 200) do letter[place] = fields[place] end
-          for _, word in ipairs({'entry', entry, 'deliveries', deliveries,
+          for _, word in ipairs({'lane', lane_of(entry).name, 'entry', entry, 'deliveries', deliveries,
             'history', history and history .. '\n' .. line or line, 'at', now}) do
             letter[#letter + 1] = word
           end
@@ -139,7 +146,7 @@ extension RedisScript {
         end
         local text
         if is_done then
-          if entry then finished[#finished + 1] = entry end
+          if entry then finish(entry) end
           if last == '' then to_forget[#to_forget + 1] = id else text = '.|' .. last .. '|' end
         elseif is_new then
           -- The owner is empty if Redis lost it in a crash: an ID with an outcome stays known.
@@ -154,20 +161,30 @@ extension RedisScript {
     end
     in_parts(to_know, function(...) call('HSET', ids, ...) end)
     in_parts(to_forget, function(...) call('HDEL', ids, ...) end)
-    if has_lines then
-      for _, entry in ipairs(finished) do leave_lines(entry) end
-    end
-    in_parts(finished, function(...)
-      call('XACK', input, 'relay', ...)
-      call('XDEL', input, ...)
-      if has_later then call('ZREM', later, ...) end
-      if has_histories then call('HDEL', histories, ...) end
-      if has_deferrals then call('HDEL', deferrals, ...) end
-      if has_suspects then
-        call('HDEL', suspects, ...)
-        for _, entry in ipairs({...}) do call('HDEL', suspects, 'answered ' .. entry) end
+    for _, lane in ipairs(LANES) do
+      local finished, numbers = lane.finished, lane.finished
+      if lane.mark ~= '' then
+        numbers = {}
+        for index, entry in ipairs(finished) do numbers[index] = string.sub(entry, 2) end
       end
-    end)
+      if has_lines then
+        for _, entry in ipairs(finished) do leave_lines(entry) end
+      end
+      in_parts(numbers, function(...)
+        call('XACK', lane.stream, 'relay', ...)
+        call('XDEL', lane.stream, ...)
+      end)
+      in_parts(finished, function(...)
+        if lane.has_later then call('ZREM', lane.later, ...) end
+        if has_histories then call('HDEL', histories, ...) end
+        if has_deferrals then call('HDEL', deferrals, ...) end
+        if has_suspects then
+          call('ZREM', later, ...)
+          call('HDEL', suspects, ...)
+          for _, entry in ipairs({...}) do call('HDEL', suspects, 'answered ' .. entry) end
+        end
+      end)
+    end
     return behind
     """#)
 }

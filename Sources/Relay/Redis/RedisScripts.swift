@@ -23,7 +23,7 @@ struct RedisScript: Sendable {
   static let keys = [
     "in", "out", "gone", "dead", "later", "ids", "histories", "deferrals", "workers", "readers",
     "worker_ids", "bad_tokens", "feedback", "app_state", "connections", "lines", "targets",
-    "suspects",
+    "suspects", "urgent", "bulk", "later_urgent", "later_bulk",
   ]
 
   /// The common start of all scripts.
@@ -35,8 +35,35 @@ struct RedisScript: Sendable {
   private static let start = #"""
     local APART, PAUSE, LONG_PAUSE = 2, 4000, 8000
     local input, out, gone, dead, later, ids, histories, deferrals, workers, readers, worker_ids,
-      bad_tokens, feedback, app_state, connections, lines, targets, suspects = unpack(KEYS)
+      bad_tokens, feedback, app_state, connections, lines, targets, suspects, urgent, bulk,
+      later_urgent, later_bulk = unpack(KEYS)
     local call = redis.call
+
+    -- Each lane has a stream. An entry is known by its number in that, with the lane's mark before
+    -- it, because two streams may have the same number.
+    local LANES = {
+      {name = 'urgent', mark = 'u', stream = urgent, later = later_urgent},
+      {name = 'normal', mark = '', stream = input, later = later},
+      {name = 'bulk', mark = 'b', stream = bulk, later = later_bulk},
+    }
+    local LANE_OF = {u = LANES[1], b = LANES[3]}
+
+    -- The lane of an entry, and its number there.
+    local function lane_of(entry)
+      local lane = LANE_OF[string.sub(entry, 1, 1)]
+      if lane then return lane, string.sub(entry, 2) end
+      return LANES[2], entry
+    end
+
+    local function fields_of(entry)
+      local lane, number = lane_of(entry)
+      return call('XRANGE', lane.stream, number, number)[1]
+    end
+
+    local function pending_of(entry)
+      local lane, number = lane_of(entry)
+      return call('XPENDING', lane.stream, 'relay', number, number, 1)[1]
+    end
 
     local function map_of(list)
       local map = {}
@@ -51,47 +78,50 @@ struct RedisScript: Sendable {
       if text then return split(text) end
     end
 
-    -- Each worker is a consumer of the group. The consumer "waiting" has entries that were claimed
-    -- once and wait for another worker: they are in "later".
-    local function ensure_group()
-      local summary = redis.pcall('XPENDING', input, 'relay')
-      if summary.err then
-        if not string.find(summary.err, 'NOGROUP', 1, true) then error(summary.err, 0) end
-        call('XGROUP', 'CREATE', input, 'relay', '0', 'MKSTREAM')
+    -- Each worker is a consumer of the streams' groups. The consumer "waiting" has entries that were
+    -- claimed once and wait for another worker: they are in "later", or that of their lane.
+    local function ensure_groups()
+      for _, lane in ipairs(LANES) do
+        local summary = redis.pcall('XPENDING', lane.stream, 'relay')
+        if summary.err then
+          if not string.find(summary.err, 'NOGROUP', 1, true) then error(summary.err, 0) end
+          call('XGROUP', 'CREATE', lane.stream, 'relay', '0', 'MKSTREAM')
+        end
       end
     end
 
-    -- The first entry that no worker was given yet.
-    local function first_new()
-      for _, one in ipairs(call('XINFO', 'GROUPS', input)) do
+    -- The first entry of a lane that no worker was given yet.
+    local function first_new(lane)
+      for _, one in ipairs(call('XINFO', 'GROUPS', lane.stream)) do
         local group = map_of(one)
         if group['name'] == 'relay' then
-          return call('XRANGE', input, '(' .. group['last-delivered-id'], '+', 'COUNT', 1)[1]
+          return call('XRANGE', lane.stream, '(' .. group['last-delivered-id'], '+', 'COUNT', 1)[1]
         end
       end
     end
 
     -- If an app keeps the order, "lines" has the entries that wait for each device or channel, as
     -- `target|number of the entry`, which sort in queue order, and "targets" has the targets of
-    -- each entry. A blocked entry has a due time that never comes, after all others.
+    -- each entry. A lane's mark is before its targets. A blocked entry has a due time that never
+    -- comes, after all others.
     local BLOCKED = 4e15
     local has_lines = call('EXISTS', targets) == 1
 
     local function place_in_line(target, entry)
-      local time, count = string.match(entry, '^(%d+)%-(%d+)$')
+      local time, count = string.match(entry, '(%d+)%-(%d+)$')
       return target .. '|' .. string.rep('0', 15 - #time) .. time
         .. '-' .. string.rep('0', 20 - #count) .. count
     end
 
     local function entry_at(place)
       local time, count = string.match(place, '|0*(%d+)%-0*(%d+)$')
-      return time .. '-' .. count
+      return (string.match(place, '^([ub]):') or '') .. time .. '-' .. count
     end
 
     -- The score in "later" of an entry that waits for another worker: before new ones, in queue
     -- order. Deferred entries have their due time as score, which is above 0.
     local function again(entry)
-      return string.format('%.0f', tonumber(string.match(entry, '^%d+')) - 1e15)
+      return string.format('%.0f', tonumber(string.match(entry, '%d+')) - 1e15)
     end
 
     -- When an entry ends in any way, the next entries in its lines are checked again.
@@ -104,18 +134,27 @@ struct RedisScript: Sendable {
         call('ZREM', lines, place)
         local behind = call('ZRANGEBYLEX', lines, '(' .. place, '(' .. target .. '}', 'LIMIT', 0, 1)[1]
         local next = behind and entry_at(behind)
-        local time = next and call('ZSCORE', later, next)
+        local waiting = next and lane_of(next).later
+        local time = next and call('ZSCORE', waiting, next)
         if time and tonumber(time) >= BLOCKED then
-          call('ZADD', later, again(next), next)
+          call('ZADD', waiting, again(next), next)
         end
       end
     end
 
+    -- Suspects are in "later", whatever their lane.
+    local function wait_no_more(entry)
+      local lane = lane_of(entry)
+      call('ZREM', lane.later, entry)
+      if lane.later ~= later then call('ZREM', later, entry) end
+    end
+
     local function forget(entry)
       leave_lines(entry)
-      call('XACK', input, 'relay', entry)
-      call('XDEL', input, entry)
-      call('ZREM', later, entry)
+      local lane, number = lane_of(entry)
+      call('XACK', lane.stream, 'relay', number)
+      call('XDEL', lane.stream, number)
+      wait_no_more(entry)
       call('HDEL', histories, entry)
       call('HDEL', deferrals, entry)
       call('HDEL', suspects, entry, 'answered ' .. entry)
@@ -127,9 +166,10 @@ struct RedisScript: Sendable {
       return string.format('%.0f', tonumber(again(entry)) + math.min(crashes, 90) * 1e13)
     end
 
-    local function put_back(entry, deliveries, place, line)
-      call('XCLAIM', input, 'relay', 'waiting', 0, entry, 'RETRYCOUNT', deliveries, 'JUSTID')
-      call('ZADD', later, place, entry)
+    local function put_back(entry, deliveries, place, line, is_suspect)
+      local lane, number = lane_of(entry)
+      call('XCLAIM', lane.stream, 'relay', 'waiting', 0, number, 'RETRYCOUNT', deliveries, 'JUSTID')
+      call('ZADD', is_suspect and later or lane.later, place, entry)
       if line ~= '' then
         local before = call('HGET', histories, entry)
         call('HSET', histories, entry, before and before .. '\n' .. line or line)
@@ -150,27 +190,35 @@ struct RedisScript: Sendable {
     -- has to wait.
     local function release(worker, line, is_alone, now)
       local count = 0
-      while true do
-        local held = call('XPENDING', input, 'relay', '-', '+', 500, worker)
-        is_alone = is_alone and count == 0 and #held == 1
-        for _, one in ipairs(held) do
-          local entry, place = one[1], again(one[1])
-          if is_alone and call('HGET', suspects, 'answered ' .. entry) ~= tostring(one[4]) then
-            local crashes = one[4] - tonumber(call('HGET', deferrals, entry) or 0)
-              - tonumber(call('HGET', suspects, entry) or 0)
-            if crashes > 2 then
-              place = string.format('%.0f', tonumber(now) + (crashes == 3 and PAUSE or LONG_PAUSE))
-            end
-          else
-            local crashes = call('HINCRBY', suspects, entry, 1)
-            if crashes >= APART then place = apart(entry, crashes) end
-          end
-          put_back(entry, one[4], place, line)
-        end
-        count = count + #held
-        if #held < 500 then break end
+      for _, lane in ipairs(LANES) do
+        count = count + #call('XPENDING', lane.stream, 'relay', '-', '+', 2, worker)
       end
-      call('XGROUP', 'DELCONSUMER', input, 'relay', worker)
+      is_alone = is_alone and count == 1
+      count = 0
+      for _, lane in ipairs(LANES) do
+        while true do
+          local held = call('XPENDING', lane.stream, 'relay', '-', '+', 500, worker)
+          for _, one in ipairs(held) do
+            local entry = lane.mark .. one[1]
+            local place, is_suspect = again(entry), false
+            if is_alone and call('HGET', suspects, 'answered ' .. entry) ~= tostring(one[4]) then
+              local crashes = one[4] - tonumber(call('HGET', deferrals, entry) or 0)
+                - tonumber(call('HGET', suspects, entry) or 0)
+              if crashes > 2 then
+                place = string.format('%.0f', tonumber(now) + (crashes == 3 and PAUSE or LONG_PAUSE))
+              end
+            else
+              local crashes = call('HINCRBY', suspects, entry, 1)
+              is_suspect = crashes >= APART
+              if is_suspect then place = apart(entry, crashes) end
+            end
+            put_back(entry, one[4], place, line, is_suspect)
+          end
+          count = count + #held
+          if #held < 500 then break end
+        end
+        call('XGROUP', 'DELCONSUMER', lane.stream, 'relay', worker)
+      end
       call('HDEL', workers, worker)
       call('HDEL', connections, worker)
       return count
@@ -182,7 +230,7 @@ struct RedisScript: Sendable {
   /// count: two workers with one ID would keep each other's entries.
   static let join = RedisScript(
     #"""
-    ensure_group()
+    ensure_groups()
     local worker = math.max((tonumber(call('GET', worker_ids)) or 0) + 1, tonumber(ARGV[2]))
     call('SET', worker_ids, string.format('%.0f', worker))
     call('HSET', workers, string.format('%.0f', worker), ARGV[1])
@@ -204,16 +252,21 @@ struct RedisScript: Sendable {
     #"""
     local said = call('HGET', workers, ARGV[1])
     if not said or (ARGV[2] ~= '' and said ~= ARGV[2]) then return 0 end
-    ensure_group()
+    ensure_groups()
     return release(ARGV[1], ARGV[3], ARGV[4] == '1', ARGV[5])
     """#)
 
   /// ARGV: the time. Returns 1 if there may be entries to claim.
   static let isAnythingThere = RedisScript(
     #"""
-    ensure_group()
-    if #call('ZRANGEBYSCORE', later, '-inf', ARGV[1], 'LIMIT', 0, 1) > 0 then return 1 end
-    return first_new() and 1 or 0
+    ensure_groups()
+    for _, lane in ipairs(LANES) do
+      if #call('ZRANGEBYSCORE', lane.later, '-inf', ARGV[1], 'LIMIT', 0, 1) > 0
+        or first_new(lane) then
+        return 1
+      end
+    end
+    return 0
     """#)
 
   /// ARGV: name, the current value or an empty string, the new value. Returns 1 on success.
@@ -231,53 +284,60 @@ struct RedisScript: Sendable {
   static let bringBack = RedisScript(
     #"""
     local count = 0
-    local parked = call('ZRANGEBYSCORE', later, '(' .. ARGV[1],
-      '(' .. string.format('%.0f', BLOCKED), 'WITHSCORES', 'LIMIT', 0, 10000)
-    for place = 1, #parked, 2 do
-      if tonumber(parked[place + 1]) % 1000 == 999 then
-        call('ZADD', later, again(parked[place]), parked[place])
-        count = count + 1
+    for _, lane in ipairs(LANES) do
+      local parked = call('ZRANGEBYSCORE', lane.later, '(' .. ARGV[1],
+        string.format('%.0f', tonumber(ARGV[1]) + LONGEST_PARKED), 'WITHSCORES', 'LIMIT', 0, 10000)
+      for place = 1, #parked, 2 do
+        if tonumber(parked[place + 1]) % 1000 == 999
+          and tonumber(call('HGET', deferrals, parked[place]) or 0) > 0 then
+          call('ZADD', lane.later, again(parked[place]), parked[place])
+          count = count + 1
+        end
       end
     end
     return count
-    """#)
+    """#.replacing("LONGEST_PARKED", with: "\(ParkedTime.longestMS)"))
 
   /// Returns entries that the worker was given but never received, as if they had not been claimed.
   /// ARGV: worker ID, and the numbers of the entries that it has.
   static let reconcile = RedisScript(
     #"""
     if call('HEXISTS', workers, ARGV[1]) == 0 then return 0 end
-    ensure_group()
+    ensure_groups()
     local has = {}
     for index = 2, #ARGV do has[ARGV[index]] = true end
-    local count, from = 0, '-'
-    while true do
-      local held = call('XPENDING', input, 'relay', from, '+', 500, ARGV[1])
-      for _, one in ipairs(held) do
-        if not has[one[1]] then
-          put_back(one[1], math.max(0, one[4] - 1), again(one[1]), '')
-          count = count + 1
+    local count = 0
+    for _, lane in ipairs(LANES) do
+      local from = '-'
+      repeat
+        local held = call('XPENDING', lane.stream, 'relay', from, '+', 500, ARGV[1])
+        for _, one in ipairs(held) do
+          local entry = lane.mark .. one[1]
+          if not has[entry] then
+            put_back(entry, math.max(0, one[4] - 1), again(entry), '')
+            count = count + 1
+          end
+          from = '(' .. one[1]
         end
-      end
-      if #held < 500 then return count end
-      from = '(' .. held[#held][1]
+      until #held < 500
     end
+    return count
     """#)
 
-  /// ARGV: for each entry its ID, its number of arguments, and the arguments.
+  /// ARGV: for each entry its ID, its lane's mark, its number of arguments, and the arguments.
   static let enqueue = RedisScript(
     #"""
     local count, at = 0, 1
     while at <= #ARGV do
-      local id, size = ARGV[at], tonumber(ARGV[at + 1])
+      local id, lane, size = ARGV[at], lane_of(ARGV[at + 1]), tonumber(ARGV[at + 2])
       local known = call('HGET', ids, id) or '||'
       -- An ID without an owner has outcomes, but no entry.
       if string.sub(known, 1, 1) == '|' then
-        local entry = call('XADD', input, '*', unpack(ARGV, at + 2, at + 1 + size))
-        call('HSET', ids, id, entry .. known)
+        local number = call('XADD', lane.stream, '*', unpack(ARGV, at + 3, at + 2 + size))
+        call('HSET', ids, id, lane.mark .. number .. known)
         count = count + 1
       end
-      at = at + 2 + size
+      at = at + 3 + size
     end
     return count
     """#, isMore: true)
@@ -306,7 +366,7 @@ struct RedisScript: Sendable {
       local id = ARGV[place]
       local owner, last = known(id)
       if owner then
-        local entry = owner ~= '.' and owner ~= '' and call('XRANGE', input, owner, owner)[1]
+        local entry = owner ~= '.' and owner ~= '' and fields_of(owner)
         result[#result + 1] = {id, entry and entry[2] or {},
           last ~= '' and outcome(last, ARGV[place + 1]) or ''}
       end
@@ -374,20 +434,24 @@ struct RedisScript: Sendable {
     return {removed, last}
     """#)
 
-  /// ARGV: the time. Returns the numbers of waiting, deferred, held and dead entries, and when the
-  /// oldest waiting one was added.
+  /// ARGV: the time. Returns the numbers of deferred, held and dead entries, and for each lane the
+  /// number of waiting entries, and when the oldest one was added.
   static let depths = RedisScript(
     #"""
-    ensure_group()
-    local pending = call('XPENDING', input, 'relay')[1]
-    local again = call('ZCOUNT', later, '-inf', '(0')
-    local all = call('ZCARD', later)
-    local blocked = call('ZCOUNT', later, BLOCKED, '+inf')
-    local oldest = call('ZRANGEBYSCORE', later, '-inf', '(0', 'LIMIT', 0, 1)[1]
-      or (first_new() or {})[1]
-      or call('ZRANGEBYSCORE', later, BLOCKED, '+inf', 'LIMIT', 0, 1)[1] or ''
-    return {math.max(0, call('XLEN', input) - pending) + again + blocked,
-      all - again - blocked,
-      math.max(0, pending - all), call('XLEN', dead), oldest}
+    ensure_groups()
+    local deferred, held, waiting = 0, 0, {}
+    for _, lane in ipairs(LANES) do
+      local pending = call('XPENDING', lane.stream, 'relay')[1]
+      local again = call('ZCOUNT', lane.later, '-inf', '(0')
+      local all = call('ZCARD', lane.later)
+      local blocked = call('ZCOUNT', lane.later, BLOCKED, '+inf')
+      deferred = deferred + all - again - blocked
+      held = held + pending - all
+      waiting[#waiting + 1] = math.max(0, call('XLEN', lane.stream) - pending) + again + blocked
+      waiting[#waiting + 1] = call('ZRANGEBYSCORE', lane.later, '-inf', '(0', 'LIMIT', 0, 1)[1]
+        or (first_new(lane) or {})[1]
+        or call('ZRANGEBYSCORE', lane.later, BLOCKED, '+inf', 'LIMIT', 0, 1)[1] or ''
+    end
+    return {deferred, math.max(0, held), call('XLEN', dead), unpack(waiting)}
     """#)
 }

@@ -117,6 +117,16 @@ struct HotStatement: ~Copyable {
     return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
   }
 
+  /// Any other text is the normal lane.
+  func lane(_ column: Int32) -> Lane {
+    // Most entries' lane costs no string.
+    switch sqlite3_column_text(statement, column)?.pointee {
+    case UInt8(ascii: "u"): .urgent
+    case UInt8(ascii: "b"): .bulk
+    default: .normal
+    }
+  }
+
   /// The text as it is stored; nil for NULL and for invalid UTF-8. `fault` receives the first
   /// column with invalid UTF-8.
   func text(_ column: Int32, _ name: StaticString, _ fault: inout String?) -> String? {

@@ -12,13 +12,14 @@ extension SQLiteQueue {
   private static let many =
     one + String(repeating: ", (?, ?, ?, ?, ?, ?, ?)", count: rowsTogether - 1)
   private static let any = """
-    INSERT OR IGNORE INTO entries (\(plain), tokens, channel, topic, push_type, collapse_id, deadline)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT OR IGNORE INTO entries (\(plain), tokens, channel, topic, push_type, collapse_id, deadline, lane,
+      due)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
   package func enqueue(_ entries: [NewEntry], at now: Int64) throws -> Int {
     for entry in entries {
-      if let fault = entry.fault { throw fault }
+      if let fault = entry.fault ?? entry.dueFault(at: now) { throw fault }
     }
     try demandFile()
     try demandRoom(for: entries.reduce(0) { $0 + $1.weight })
@@ -66,6 +67,8 @@ extension SQLiteQueue {
     statement.bind(optional: entry.pushType)
     statement.bind(optional: entry.collapseID)
     statement.bind(optional: entry.deadline)
+    statement.bind(entry.lane.rawValue)
+    statement.bind(entry.due ?? 0)
   }
 }
 
@@ -78,6 +81,6 @@ extension NewEntry {
   /// Whether it uses only the common columns.
   fileprivate var isPlain: Bool {
     tokens == nil && channel == nil && topic == nil && pushType == nil && collapseID == nil
-      && deadline == nil
+      && deadline == nil && lane == .normal && due == nil
   }
 }

@@ -19,9 +19,10 @@ enum SQLiteMigration {
         }
       }
     ),
-    // The checks of `entries`, which SQLite can change only by a new table, and current names.
+    // The checks and lanes of `entries`, which SQLite can change only by a new table, and current
+    // names.
     (
-      5,
+      6,
       { database in
         try rebuild(
           "entries", database,
@@ -105,6 +106,8 @@ enum SQLiteMigration {
     try database.execute(sql: SQLiteSchema.tables)
     // The trigger ignores entries that have an outcome, such as one with many tokens.
     try database.execute(sql: "DROP TRIGGER entries_once")
+    // Its own times are any.
+    try database.execute(sql: "DROP TRIGGER entries_due")
     try database.execute(
       sql: """
         INSERT INTO \(table) (\(names.map { renamed[$0] ?? $0 }.joined(separator: ", ")))

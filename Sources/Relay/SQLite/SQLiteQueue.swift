@@ -272,14 +272,15 @@ package final class SQLiteQueue: QueueEngine {
 
   private static let columns = """
     number, app, id, token, tokens, payload, topic, push_type, priority, expiry, collapse_id,
-    deadline, deliveries, deferrals, channel
+    deadline, deliveries, deferrals, channel, lane
     """
   private static let later = """
-    SELECT \(columns) FROM entries WHERE app = ? AND worker IS NULL AND due > 0 AND due <= ?
-    ORDER BY due, number
+    SELECT \(columns) FROM entries
+    WHERE app = ? AND lane = ? AND worker IS NULL AND due > 0 AND due <= ? ORDER BY due, number
     """
   private static let new = """
-    SELECT \(columns) FROM entries WHERE app = ? AND worker IS NULL AND due = 0 ORDER BY number
+    SELECT \(columns) FROM entries WHERE app = ? AND lane = ? AND worker IS NULL AND due = 0
+    ORDER BY number
     """
 
   /// Entries that were in crashes, the least suspicious first.
@@ -290,16 +291,22 @@ package final class SQLiteQueue: QueueEngine {
     """
 
   package func isAnythingThere(app: String, at now: Int64) throws -> Bool {
+    try isAnythingThere(app: app, Lane.allCases, at: now)
+  }
+
+  private func isAnythingThere(app: String, _ lanes: [Lane], at now: Int64) throws -> Bool {
     try read { database in
-      try HotStatement.finds(database, Self.later, app, now)
-        || HotStatement.finds(database, Self.new, app)
+      try lanes.contains { lane in
+        try HotStatement.finds(database, Self.later, app, lane.rawValue, now)
+          || HotStatement.finds(database, Self.new, app, lane.rawValue)
+      }
     }
   }
 
   package func bringBack(app: String, at now: Int64) throws -> Int {
     let parked = """
-      app = ? AND worker IS NULL AND due > 0 AND due > ? AND due < \(SQLiteSchema.blocked)
-        AND due % 1000 = 999
+      app = ? AND lane IN (\(SQLiteSchema.lanes)) AND worker IS NULL AND due > 0 AND due > ?
+        AND due < \(now + ParkedTime.longestMS) AND due % 1000 = 999 AND deferrals > 0
       """
     let isAnyThere = try read { database in
       try HotStatement.finds(database, "SELECT 1 FROM entries WHERE \(parked)", app, now)
@@ -317,10 +324,12 @@ package final class SQLiteQueue: QueueEngine {
   }
 
   package func claim(
-    _ workerID: WorkerID, room: Int, inOrder: Bool, isFree: Bool, at now: Int64
+    _ workerID: WorkerID, lanes: [Lane], room: Int, inOrder: Bool, isFree: Bool, at now: Int64
   ) throws -> [Entry] {
     // Outside a transaction, because this check runs all the time.
-    guard room > 0, try isAnythingThere(app: workerID.app, at: now) else { return [] }
+    guard room > 0,
+      try isAnythingThere(app: workerID.app, isFree ? Lane.allCases : lanes, at: now)
+    else { return [] }
     try demandFile()
     let budget = try roomToRecord()
     return try change { database in
@@ -340,10 +349,12 @@ package final class SQLiteQueue: QueueEngine {
         try collected.take(&suspects, lines, areSuspects: true)
       }
       if collected.entries.isEmpty {
-        var later = try HotStatement(database, Self.later, workerID.app, now)
-        try collected.take(&later, lines)
-        var new = try HotStatement(database, Self.new, workerID.app)
-        try collected.take(&new, lines)
+        for lane in lanes where collected.left > 0 {
+          var later = try HotStatement(database, Self.later, workerID.app, lane.rawValue, now)
+          try collected.take(&later, lines)
+          var new = try HotStatement(database, Self.new, workerID.app, lane.rawValue)
+          try collected.take(&new, lines)
+        }
       }
       if collected.lacksRoom, collected.entries.isEmpty, try !isAnythingHeld(database) {
         throw tooLittleRoom
@@ -399,7 +410,7 @@ package final class SQLiteQueue: QueueEngine {
       var count = 0
       while left > 0, !lacksRoom, count < Self.most, try rows.step() {
         count += 1
-        if areSuspects, entries.count >= CrashGroup.most(after: Int(rows.int(15))) { break }
+        if areSuspects, entries.count >= CrashGroup.most(after: Int(rows.int(16))) { break }
         // A producer can bind invalid UTF-8 as text, and some languages do.
         var fault: String?
         let number = rows.int(0)
@@ -413,8 +424,10 @@ package final class SQLiteQueue: QueueEngine {
         let weight = tokens.map { max(1, min(NewEntry.mostTokens, $0.utf8.count / 67)) } ?? 1
         if weight > left, !entries.isEmpty { break }
         let channel = rows.text(14, "channel", &fault)
+        let lane = rows.lane(15)
         if let lines {
-          let targets = EntryTargets.lines(token: token, tokens: tokens, channel: channel)
+          let targets = EntryTargets.lines(
+            token: token, tokens: tokens, channel: channel, lane: lane)
           guard try lines.isFirst(number, in: targets) else {
             blocked.append(number)
             continue
@@ -436,6 +449,7 @@ package final class SQLiteQueue: QueueEngine {
         content.expiry = rows.optionalInt(9)
         content.collapseID = rows.text(10, "collapse_id", &fault)
         content.deadline = rows.optionalInt(11)
+        content.lane = lane
         entries.append(
           Entry(
             number: number, content: content, deliveries: Int(rows.int(12)),
@@ -564,9 +578,9 @@ package final class SQLiteQueue: QueueEngine {
           try database.execute(
             sql: """
               INSERT INTO dead (number, app, id, token, tokens, channel, payload, topic, push_type, priority,
-                expiry, collapse_id, deadline, made, deliveries, history, at)
+                expiry, collapse_id, deadline, lane, made, deliveries, history, at)
               SELECT number, app, id, token, tokens, channel, payload, topic, push_type, priority, expiry,
-                collapse_id, deadline, made, deliveries, coalesce(history || char(10), '') || ?, ?
+                collapse_id, deadline, lane, made, deliveries, coalesce(history || char(10), '') || ?, ?
               FROM entries WHERE number = ? AND worker = ?
               """,
             arguments: ["\(TimeText.of(now)) \(line)", now, update.number, workerID.number])
@@ -613,15 +627,34 @@ package final class SQLiteQueue: QueueEngine {
       }
       // Blocked entries wait for an earlier entry, not for a time.
       let held = SQLiteSchema.blocked
-      try count(
-        """
-        SELECT app, sum(count) FROM (
-          SELECT app, count(*) AS count FROM entries WHERE worker IS NULL AND due = 0 GROUP BY app
+      let waiting = """
+        SELECT app, lane, sum(count) FROM (
+          SELECT app, lane, count(*) AS count FROM entries WHERE worker IS NULL AND due = 0
+            GROUP BY app, lane
           UNION ALL
-          SELECT app, count(*) FROM entries WHERE worker IS NULL AND due > 0 AND due = \(held)
-            GROUP BY app)
-        GROUP BY app
-        """, \.ready)
+          SELECT app, lane, count(*) FROM entries WHERE worker IS NULL AND due > 0 AND due = \(held)
+            GROUP BY app, lane)
+        GROUP BY app, lane
+        """
+      let oldest = try database.cachedStatement(
+        sql: """
+          SELECT made FROM entries WHERE app = ? AND lane = ? AND worker IS NULL AND due = 0
+          ORDER BY number LIMIT 1
+          """)
+      let oldestBlocked = try database.cachedStatement(
+        sql: """
+          SELECT made FROM entries
+          WHERE app = ? AND lane = ? AND worker IS NULL AND due > 0 AND due = \(held)
+          ORDER BY number LIMIT 1
+          """)
+      for row in try Row.fetchAll(database, sql: waiting) {
+        let (app, lane): (String, String) = (row[0], row[1])
+        let made =
+          try Int64.fetchOne(oldest, arguments: [app, lane])
+          ?? Int64.fetchOne(oldestBlocked, arguments: [app, lane])
+        depths[app, default: QueueDepth()].waiting[Lane(rawValue: lane) ?? .normal] =
+          QueueDepth.Waiting(count: row[2], ageS: made.map { max(0, Int(now / 1000 - $0)) } ?? 0)
+      }
       try count(
         """
         SELECT app, count(*) FROM entries WHERE worker IS NULL AND due > 0 AND due < \(held)
@@ -635,23 +668,6 @@ package final class SQLiteQueue: QueueEngine {
         depths[row[0], default: QueueDepth()].claimed += row[1]
       }
       try count("SELECT app, count(*) FROM dead GROUP BY app", \.dead)
-      let oldest = try database.cachedStatement(
-        sql: """
-          SELECT made FROM entries WHERE app = ? AND worker IS NULL AND due = 0
-          ORDER BY number LIMIT 1
-          """)
-      let oldestBlocked = try database.cachedStatement(
-        sql: """
-          SELECT made FROM entries WHERE app = ? AND worker IS NULL AND due > 0 AND due = \(held)
-          ORDER BY number LIMIT 1
-          """)
-      for app in depths.keys {
-        if let made = try Int64.fetchOne(oldest, arguments: [app])
-          ?? Int64.fetchOne(oldestBlocked, arguments: [app])
-        {
-          depths[app]!.ageS = max(0, Int(now / 1000 - made))
-        }
-      }
       return depths
     }
   }

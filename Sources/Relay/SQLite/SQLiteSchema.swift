@@ -1,12 +1,15 @@
 /// The tables of a queue in SQLite. Producers write `entries`, and read `outcomes`, `gone` and
 /// `dead`. Documentation/RELAY-QUEUE.md explains each column.
 package enum SQLiteSchema {
-  package static let version = 5
+  package static let version = 6
   /// "apns" in ASCII, by which the program `file` and this relay recognize the file.
   package static let applicationID = 0x6170_6E73
 
   /// The `due` of a blocked entry.
   package static let blocked: Int64 = 1 << 62
+
+  /// All lanes, as a list of SQL.
+  static let lanes = Lane.allCases.map { "'\($0)'" }.joined(separator: ", ")
 
   package static let text = """
     PRAGMA journal_mode = WAL;
@@ -21,7 +24,7 @@ package enum SQLiteSchema {
     PRAGMA application_id = \(applicationID);
     PRAGMA user_version = \(version);
 
-    -- Entries to push. A producer fills in the columns up to deadline.
+    -- Entries to push. A producer fills in the columns up to lane, and due.
     CREATE TABLE IF NOT EXISTS entries (
       number INTEGER PRIMARY KEY AUTOINCREMENT,
       app TEXT NOT NULL,
@@ -36,6 +39,7 @@ package enum SQLiteSchema {
       expiry INTEGER,
       collapse_id TEXT,
       deadline INTEGER,
+      lane TEXT NOT NULL DEFAULT '\(Lane.normal)',
       made INTEGER NOT NULL DEFAULT (CAST(strftime('%s', 'now') AS INTEGER)),
       due INTEGER NOT NULL DEFAULT 0,
       worker INTEGER,
@@ -54,9 +58,9 @@ package enum SQLiteSchema {
       CHECK (typeof(deliveries) = 'integer' AND deliveries BETWEEN 0 AND 1000000000),
       CHECK (typeof(deferrals) = 'integer' AND deferrals BETWEEN 0 AND 1000000000)
     );
-    CREATE INDEX IF NOT EXISTS entries_new ON entries (app, number)
+    CREATE INDEX IF NOT EXISTS entries_new ON entries (app, lane, number)
       WHERE worker IS NULL AND due = 0;
-    CREATE INDEX IF NOT EXISTS entries_later ON entries (app, due)
+    CREATE INDEX IF NOT EXISTS entries_later ON entries (app, lane, due)
       WHERE worker IS NULL AND due > 0;
     CREATE INDEX IF NOT EXISTS entries_held ON entries (worker) WHERE worker IS NOT NULL;
 
@@ -81,6 +85,17 @@ package enum SQLiteSchema {
     CREATE TRIGGER IF NOT EXISTS entries_once BEFORE INSERT ON entries
       WHEN EXISTS (SELECT 1 FROM outcomes WHERE app = NEW.app AND id = NEW.id)
       BEGIN SELECT RAISE(IGNORE); END;
+
+    -- INSERT OR IGNORE ignores a row that violates a check, and says nothing.
+    CREATE TRIGGER IF NOT EXISTS entries_lane BEFORE INSERT ON entries
+      WHEN coalesce(NEW.lane, '') NOT IN (\(lanes))
+      BEGIN SELECT RAISE(ABORT, 'lane is urgent, normal or bulk'); END;
+
+    CREATE TRIGGER IF NOT EXISTS entries_due BEFORE INSERT ON entries
+      WHEN NEW.due IS NOT 0 AND (
+        NEW.due IS NULL OR NEW.due < 0 OR NEW.due > 1000 * CAST(strftime('%s', 'now') AS INTEGER) + \(NewEntry.longestWaitMS)
+        OR NEW.due >= \(NewEntry.dueSeconds.lowerBound) AND NEW.due < \(NewEntry.dueSeconds.upperBound))
+      BEGIN SELECT RAISE(ABORT, 'due is in UNIX milliseconds, at most a year ahead'); END;
 
     -- Gone devices, and since when, in UNIX seconds.
     CREATE TABLE IF NOT EXISTS gone (
@@ -120,6 +135,7 @@ package enum SQLiteSchema {
       expiry INTEGER,
       collapse_id TEXT,
       deadline INTEGER,
+      lane TEXT NOT NULL DEFAULT '\(Lane.normal)',
       made INTEGER NOT NULL,
       deliveries INTEGER NOT NULL,
       history TEXT,

@@ -81,6 +81,13 @@ struct MetricsText {
       gauge(
         "dead_letters", "Dead letters: entries that were delivered too often.", depth.dead)
       gauge("oldest_entry_age_seconds", "Age of the oldest ready entry.", depth.ageS)
+      for lane in Lane.allCases {
+        let waiting = depth.waiting[lane] ?? QueueDepth.Waiting()
+        gauge("ready_entries", "Ready entries by lane.", waiting.count, "lane", lane.rawValue)
+        gauge(
+          "oldest_ready_age_seconds", "Age of the oldest ready entry by lane.", waiting.ageS,
+          "lane", lane.rawValue)
+      }
     }
     for (app, figures) in figures {
       subject = ("app", app)

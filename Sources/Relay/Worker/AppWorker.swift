@@ -40,8 +40,14 @@ package final class AppWorker: @unchecked Sendable {
   @exclusivity(unchecked) private var problem: WorkerProblem
   @exclusivity(unchecked) private var batch = OutcomeBatch()
   private var inHand = 0
+  /// The same by lane.
+  private var inHandByLane = ByLane(0)
   @exclusivity(unchecked) private var figures = WorkerFigures()
   private var nextClaim: Int64 = 0
+  /// When it looks for entries of other lanes than those that it has.
+  private var nextLook: Int64 = 0
+  /// A response made room for what is not sent yet.
+  private var hasRoomAgain = false
   /// Before this time (monotonic), claims no entries while it has notifications in hand.
   private var finishesUntil: Int64 = 0
   /// The worker holds suspects of crashes, and gets no other entries.
@@ -58,6 +64,8 @@ package final class AppWorker: @unchecked Sendable {
   /// How long a worker with an expired lease finishes what it has before it claims: it would get
   /// the same entries again, and push them twice.
   private static let finishMS: Int64 = 5000
+  /// How often a worker with notifications in hand looks for entries that overtake them.
+  private static let lookMS: Int64 = 10
 
   init(
     _ app: AppConfiguration, _ settings: RelayConfiguration.Queue, queue: any QueueEngine,
@@ -144,6 +152,7 @@ package final class AppWorker: @unchecked Sendable {
         }
       } else {
         claim(now)
+        lookForOthers(now)
       }
       // If the process was suspended during this pass, check the lease again. Only once, because a
       // slow queue takes as long.
@@ -164,7 +173,7 @@ package final class AppWorker: @unchecked Sendable {
       defer { (orders.credentials, orders.isNews) = (nil, false) }
       return (orders.credentials, orders.drainUntil, orders.isNews)
     }
-    if isNews, problem.words == nil { nextClaim = 0 }
+    if isNews, problem.words == nil { (nextClaim, nextLook) = (0, 0) }
     if let credentials {
       do {
         try session.use(credentials)
@@ -180,8 +189,12 @@ package final class AppWorker: @unchecked Sendable {
   private func rest(_ drainUntil: Int64?) {
     let now = RelayClock.monotonic
     var wait: Int64 = 200
-    if !batch.isEmpty { wait = max(0, batch.due - now) }
+    if hasRoomAgain { wait = 0 }
+    if !batch.isEmpty { wait = min(wait, max(0, batch.due - now)) }
     if drainUntil == nil, let claimTime { wait = min(wait, max(0, claimTime - now)) }
+    if drainUntil == nil, inHand > 0, canClaim {
+      wait = min(wait, max(0, max(nextLook, earliestClaim) - now))
+    }
     if let drainUntil { wait = min(wait, max(0, drainUntil - now)) }
     waitForSession(upToMS: CInt(min(wait, 200)))
   }
@@ -191,16 +204,19 @@ package final class AppWorker: @unchecked Sendable {
     _ = poll(&watched, 1, milliseconds)
   }
 
+  /// Whether no other event must come before a claim.
+  private var canClaim: Bool {
+    !agreement.isBroken && (!hasSuspects || inHand == 0) && quota?.isEmpty != true
+  }
+
   /// When it may claim (monotonic); nil if another event must come first. Requires room for a
   /// quarter of the window, so that a claim is worth its transaction.
   private var claimTime: Int64? {
-    guard !agreement.isBroken, !hasSuspects || inHand == 0, quota?.isEmpty != true,
-      app.limits.window - inHand >= max(1, app.limits.window / 4)
-    else {
-      return nil
-    }
-    return max(nextClaim, batch.retryAt, inHand > 0 ? finishesUntil : 0)
+    guard canClaim, app.limits.window - inHand >= max(1, app.limits.window / 4) else { return nil }
+    return max(nextClaim, earliestClaim)
   }
+
+  private var earliestClaim: Int64 { max(batch.retryAt, inHand > 0 ? finishesUntil : 0) }
 
   private func claim(_ now: Int64) {
     if wantsConnection, session.isReached() { nextClaim = min(nextClaim, now) }
@@ -208,19 +224,53 @@ package final class AppWorker: @unchecked Sendable {
     do {
       guard session.isReached() else { return try reach(now) }
       wantsConnection = false
-      var entries = try queue.claim(
-        lease.workerID, room: app.limits.window - inHand, inOrder: app.keepOrder == .device,
-        isFree: inHand == 0, at: RelayClock.now)
-      nextClaim = entries.isEmpty ? now + Int64(settings.pollMS) : now
-      hasSuspects = entries.contains { $0.crashes >= CrashGroup.apart }
-      // Moved and not copied, because a copy would retain all of its strings.
-      entries.reverse()
-      while let entry = entries.popLast() { take(entry) }
+      let count = try claim(Lane.allCases, room: app.limits.window - inHand)
+      nextClaim = count == 0 ? now + Int64(settings.pollMS) : now
       clear(.claiming)
     } catch {
-      report("the queue: \(error)", .claiming)
-      nextClaim = now + 1000
+      fail(error, now)
     }
+  }
+
+  /// Claims entries, and returns their number.
+  private func claim(_ lanes: [Lane], room: Int) throws -> Int {
+    var entries = try queue.claim(
+      lease.workerID, lanes: lanes, room: room, inOrder: app.keepOrder == .device,
+      isFree: inHand == 0, at: RelayClock.now)
+    let count = entries.count
+    hasSuspects = entries.contains { $0.crashes >= CrashGroup.apart }
+    // Moved and not copied, because a copy would retain all of its strings.
+    entries.reverse()
+    while let entry = entries.popLast() { take(entry) }
+    return count
+  }
+
+  /// Claims entries of the lanes of which it has few, beyond the window, so that a full window of
+  /// one lane holds no other one up.
+  private func lookForOthers(_ now: Int64) {
+    guard inHand > 0, canClaim, now >= max(nextLook, earliestClaim) else { return }
+    nextLook = now + Self.lookMS
+    if !session.isReached() { return }
+    if claimTime != nil {
+      // It takes the urgent ones first. If the window has room afterwards, no others wait.
+      nextClaim = now
+      claim(now)
+      guard claimTime == nil else { return }
+    }
+    let share = max(1, app.limits.window / Lane.share)
+    let lanes = Lane.allCases.filter { inHandByLane[$0] < share }
+    do {
+      // One after the other, because each has its own room.
+      for lane in lanes { _ = try claim([lane], room: share - inHandByLane[lane]) }
+      clear(.claiming)
+    } catch {
+      fail(error, now)
+    }
+  }
+
+  private func fail(_ error: any Error, _ now: Int64) {
+    report("the queue: \(error)", .claiming)
+    (nextClaim, nextLook) = (now + 1000, now + 1000)
   }
 
   /// Connects before the first claim, so that an entry counts a delivery only if it can be sent,
@@ -237,7 +287,7 @@ package final class AppWorker: @unchecked Sendable {
   private func take(_ entry: consuming Entry) {
     figures.claimed += 1
     let held = HeldEntry(entry)
-    inHand += held.unresolved + held.fresh.count
+    count(held.unresolved + held.fresh.count, of: held)
     if rules.refuses(held, now: RelayClock.now) || held.unresolved == 0 {
       settle(held)
     } else {
@@ -245,16 +295,35 @@ package final class AppWorker: @unchecked Sendable {
     }
   }
 
+  /// Adds to the notifications in hand.
+  private func count(_ number: Int, of held: HeldEntry) {
+    inHand += number
+    inHandByLane[held.lane] += number
+  }
+
+  /// Gives the session only what it can write now, so that urgent notifications do not wait behind
+  /// others there.
   private func send() {
-    while let held = unsent.first, sendOn(held) {
-      unsent.removeFirst()
-      settle(held)
+    guard !unsent.isEmpty else { return }
+    var room = session.room()
+    while let (held, turns) = unsent.next {
+      let most = min(turns, unsent.hasUrgent ? room.free : room.free - room.kept)
+      guard most > 0 else { return }
+      var left = most
+      let goesOn = sendOn(held, &left)
+      room.free -= most - left
+      unsent.sent(most - left)
+      if held.cursor >= held.count {
+        unsent.removeFirst(of: held.lane)
+        settle(held)
+      }
+      guard goesOn else { return }
     }
   }
 
-  /// False if the session has no room for the rest.
-  private func sendOn(_ held: HeldEntry) -> Bool {
-    while held.cursor < held.count {
+  /// Sends up to `left` notifications. False if the session has no room for the rest.
+  private func sendOn(_ held: HeldEntry, _ left: inout Int) -> Bool {
+    while held.cursor < held.count, left > 0 {
       let position = held.cursor
       guard held.isUnresolved(position) else {
         held.cursor += 1
@@ -262,7 +331,9 @@ package final class AppWorker: @unchecked Sendable {
       }
       do {
         switch try session.send(held, at: position, replacing: app.collapseByID) {
-        case .taken: held.inFlight += 1
+        case .taken:
+          held.inFlight += 1
+          left -= 1
         case .full: return false
         case .refused(let reason):
           held.end(
@@ -290,13 +361,16 @@ package final class AppWorker: @unchecked Sendable {
   private func takeResults() {
     let isRecording = recorder != nil
     let now = RelayClock.monotonic
+    var hasAny = false
     session.takeResults { result in
+      hasAny = true
       if isRecording { recorder?.count(&result, at: RelayClock.now) }
       rules.take(result)
       settle(result.held)
       health.receive(result, at: now)
       if problem.receive(result, at: now, isRecording: batch.retryAt == 0) { nextFigures = 0 }
     }
+    hasRoomAgain = hasAny && !unsent.isEmpty
   }
 
   private func settle(_ held: HeldEntry) {
@@ -334,12 +408,12 @@ package final class AppWorker: @unchecked Sendable {
     }
     for (index, held) in batch.entries.enumerated() {
       figures.count(updates[index])
-      inHand -= held.fresh.count
+      count(-held.fresh.count, of: held)
       held.fresh.removeAll()
       held.isChanged = false
       switch updates[index].disposition {
       case .held, .finished: break
-      default: inHand -= held.unresolved
+      default: count(-held.unresolved, of: held)
       }
     }
     recorded(updates)

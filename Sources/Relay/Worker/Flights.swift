@@ -5,6 +5,8 @@ struct Flights {
   private var all: [Flight?] = []
   private var free: [Int] = []
 
+  var count: Int { all.count - free.count }
+
   mutating func add(_ held: HeldEntry, _ position: Int) -> Int {
     guard let number = free.popLast() else {
       all.append((held, position))

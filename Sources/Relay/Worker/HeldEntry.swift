@@ -8,6 +8,7 @@ final class HeldEntry {
   let pushType: UInt8?
   /// The ID is a UUID, and serves as apns-id of the only notification.
   let hasUUID: Bool
+  var lane: Lane { entry.content.lane }
   /// The next position to send; earlier positions are sent, or have their outcome.
   var cursor = 0
   var inFlight = 0

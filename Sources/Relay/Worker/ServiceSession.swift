@@ -27,6 +27,9 @@ final class ServiceSession {
   private let event = UnsafeMutablePointer<apns_event_t>.allocate(capacity: 1)
   /// The session's count of received bytes when it last had no connection.
   private var unheard: UInt64 = 0
+  private let connections: Int
+  /// The maximum number of connections now.
+  private var connectionLimit: Int
 
   init(_ app: AppConfiguration, _ credentials: RelayCredentials, log: SessionLines?) throws {
     var options = PushSession.Options()
@@ -42,6 +45,8 @@ final class ServiceSession {
     options.checks = -1
     options.log = log
     session = try PushSession(options, credentials: credentials.handle)
+    connections = app.limits.connections
+    connectionLimit = connections
     self.credentials = [credentials]
     event.initialize(to: apns_event_t())
     event.pointee.size = MemoryLayout<apns_event_t>.size
@@ -57,7 +62,11 @@ final class ServiceSession {
   }
 
   func wake() { session.wake() }
-  func limitConnections(to most: Int) { session.limitConnections(to: most) }
+
+  func limitConnections(to most: Int) {
+    session.limitConnections(to: most)
+    connectionLimit = min(most, connections)
+  }
 
   /// The number of connections, connecting and draining ones included.
   var connectionCount: Int {
@@ -71,6 +80,18 @@ final class ServiceSession {
     let metrics = session.counts
     if metrics.open == 0 { unheard = metrics.bytes_read }
     return metrics.open > 0 && metrics.bytes_read > unheard
+  }
+
+  /// Of the streams of a connection, this part is kept free for urgent notifications.
+  private static let keptPart = 32
+
+  /// How many notifications can be written now, and how many of these only if they are urgent. It is
+  /// one more while there may be another connection, which the session opens for what waits.
+  func room() -> (free: Int, kept: Int) {
+    let metrics = session.counts
+    let free = Int(metrics.free_streams)
+    if Int(metrics.open + metrics.connecting) < connectionLimit { return (free + 1, 0) }
+    return (free, (free + flights.count) / Self.keptPart)
   }
 
   func connect() -> LibraryError? { session.open() }

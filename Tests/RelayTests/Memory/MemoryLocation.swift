@@ -25,4 +25,5 @@ struct MemoryPlace: QueuePlace {
   func open() -> any QueueEngine { queue }
   func ends() -> [String] { queue.ends }
   func history(of id: String) -> String { queue.history(of: id) }
+  func laneOfTheDead() -> String? { queue.laneOfTheDead }
 }

@@ -20,12 +20,14 @@ final class MemoryQueue: QueueEngine {
     var deferrals = 0
     var crashes = 0
     var history: [String] = []
+    /// Its producer has set `due`, and no worker had it yet.
+    var isScheduled = false
     /// It was found behind an earlier entry for one of its devices.
     var isBlocked = false
 
     var lines: Set<String> {
       EntryTargets.lines(
-        token: content.token, tokens: content.tokens, channel: content.channel)
+        token: content.token, tokens: content.tokens, channel: content.channel, lane: content.lane)
     }
   }
 
@@ -157,25 +159,34 @@ final class MemoryQueue: QueueEngine {
   // MARK: Entries
 
   func enqueue(_ entries: [NewEntry], at now: Int64) throws -> Int {
-    if let fault = entries.lazy.compactMap(\.fault).first { throw fault }
+    if let fault = entries.lazy.compactMap({ $0.fault ?? $0.dueFault(at: now) }).first {
+      throw fault
+    }
     return state.withLock { state in
       entries.count { entry in
         guard state.ids.insert([entry.app, entry.id]).inserted else { return false }
-        state.rows.append(Row(number: state.next(), content: entry, made: now))
+        var content = entry
+        content.due = nil
+        state.rows.append(
+          Row(
+            number: state.next(), content: content, made: now, due: entry.due ?? 0,
+            isScheduled: entry.due != nil))
         return true
       }
     }
   }
 
   func claim(
-    _ workerID: WorkerID, room: Int, inOrder: Bool, isFree: Bool, at now: Int64
+    _ workerID: WorkerID, lanes: [Lane], room: Int, inOrder: Bool, isFree: Bool, at now: Int64
   ) -> [Entry] {
     state.withLock { state in
       guard state.workers[workerID.number] != nil else { return [] }
       let own = state.rows.filter { $0.content.app == workerID.app }
       var firsts: [String: Int64] = [:]
       if inOrder || own.contains(where: \.isBlocked) {
-        for row in own.reversed() { for line in row.lines { firsts[line] = row.number } }
+        for row in own.reversed() where !row.isScheduled || row.due <= now {
+          for line in row.lines { firsts[line] = row.number }
+        }
       }
       var left = room
       var taken: [Row] = []
@@ -198,12 +209,16 @@ final class MemoryQueue: QueueEngine {
       if !suspects.isEmpty, !isFree { return [] }
       take(suspects.sorted { ($0.crashes, $0.number) < ($1.crashes, $1.number) }, areSuspects: true)
       if taken.isEmpty {
-        take(free.filter { $0.due > 0 }.sorted { ($0.due, $0.number) < ($1.due, $1.number) })
-        take(free.filter { $0.due == 0 })
+        for lane in lanes {
+          let own = free.filter { $0.content.lane == lane }
+          take(own.filter { $0.due > 0 }.sorted { ($0.due, $0.number) < ($1.due, $1.number) })
+          take(own.filter { $0.due == 0 })
+        }
       }
       return taken.map { row in
         let index = state.index(row.number)!
         state.rows[index].worker = workerID.number
+        state.rows[index].isScheduled = false
         state.rows[index].deliveries += 1
         var resolved = PositionSet()
         if row.content.tokens != nil {
@@ -228,7 +243,9 @@ final class MemoryQueue: QueueEngine {
     state.withLock { state in
       var count = 0
       for (index, row) in state.rows.enumerated()
-      where row.content.app == app && row.worker == nil && row.due > now && row.due % 1000 == 999 {
+      where row.content.app == app && row.worker == nil && row.due > now && row.due % 1000 == 999
+        && row.deferrals > 0
+      {
         state.rows[index].due = 1
         count += 1
       }
@@ -319,8 +336,8 @@ final class MemoryQueue: QueueEngine {
         switch (row.worker, row.due) {
         case (_?, _): depth.claimed += 1
         case (nil, 0):
-          if depth.ready == 0 { depth.ageS = Int((now - row.made) / 1000) }
-          depth.ready += 1
+          let age = QueueDepth.Waiting(ageS: Int((now - row.made) / 1000))
+          depth.waiting[row.content.lane, default: age].count += 1
         default: depth.deferred += 1
         }
         all[row.content.app] = depth
@@ -451,6 +468,8 @@ final class MemoryQueue: QueueEngine {
       state.outcomes.map { "\($0.id)/\($0.outcome.position) \($0.outcome.kind.rawValue)" }
     }
   }
+
+  var laneOfTheDead: String? { state.withLock { $0.dead.first?.content.lane.rawValue } }
 
   func history(of id: String) -> String {
     state.withLock { state in

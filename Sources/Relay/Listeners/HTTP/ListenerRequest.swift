@@ -48,7 +48,8 @@ package struct ListenerRequest: Equatable, Sendable {
   }
 
   private static func isSingle(_ name: String) -> Bool {
-    name.hasPrefix("apns-") || ["authorization", "relay-app"].contains(name)
+    name.hasPrefix("apns-")
+      || ["authorization", "relay-app", "relay-lane", "relay-due"].contains(name)
   }
 }
 

@@ -184,6 +184,19 @@ struct RequestRules {
       }
       entry.expiry = time
     }
+    if let word = request.header("relay-lane") {
+      guard let lane = Lane(rawValue: word) else {
+        throw .refusal(400, "BadRequest", "relay-\(Lane.fault(word))")
+      }
+      entry.lane = lane
+    }
+    if let text = request.header("relay-due") {
+      entry.due = Self.number(text)
+      guard entry.due != nil, entry.dueFault(at: RelayClock.now) == nil else {
+        throw .refusal(
+          400, "BadRequest", "relay-due is in UNIX milliseconds, at most a year ahead")
+      }
+    }
   }
 
   /// Accepts only digits.
