@@ -232,7 +232,7 @@ def test_health(start, relay):
     one.queue.add({"id": "one", "token": token(1)})
     wait_until(lambda: health(one, "--ready")[0] == 1, "it stays ready")
     assert health(one, "--ready")[1].startswith("shop: ") and health(one) == (0, "ok")
-    # A mistake for the next start is none of this relay's.
+    # A mistake elsewhere in the file does not concern the relay that runs.
     text = one.file.read_text()
     one.file.write_text(text.replace("apps", "aps"))
     assert health(one) == (0, "ok")

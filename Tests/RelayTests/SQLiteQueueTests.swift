@@ -127,29 +127,21 @@ import Testing
   @Test func anUnknownLaneOrTimeIsAnError() throws {
     let place = try SQLitePlace()
     _ = try place.open()
-    for lane in ["'fast'", "NULL", "1", "'Urgent'"] {
-      let said = fault {
-        try DatabaseQueue(path: place.file).write {
-          try $0.execute(
-            sql: """
-              INSERT OR IGNORE INTO entries (app, id, token, payload, lane)
-              VALUES ('shop', 'a', '00', '{}', \(lane))
-              """)
-        }
-      }
-      #expect(said.contains("lane is urgent, normal or bulk"), "\(said)")
+    let lanes = ["'fast'", "NULL", "1", "'Urgent'"].map { ("lane", $0, "urgent, normal or bulk") }
+    let times = ["1900000000", "NULL", "-1", "1 << 60", "'soon'"].map {
+      ("due", $0, "in UNIX milli")
     }
-    for due in ["1900000000", "NULL", "-1", "1 << 60", "'soon'"] {
+    for (column, value, words) in lanes + times {
       let said = fault {
         try DatabaseQueue(path: place.file).write {
           try $0.execute(
             sql: """
-              INSERT OR IGNORE INTO entries (app, id, token, payload, due)
-              VALUES ('shop', 'a', '00', '{}', \(due))
+              INSERT OR IGNORE INTO entries (app, id, token, payload, \(column))
+              VALUES ('shop', 'a', '00', '{}', \(value))
               """)
         }
       }
-      #expect(said.contains("due is in UNIX milliseconds"), "\(said)")
+      #expect(said.contains("\(column) is \(words)"), "\(said)")
     }
   }
 }

@@ -61,7 +61,7 @@ package struct Campaign {
     entry.payload = "{\"aps\":{\"alert\":\(JSONLiteral.string(alert))}}"
   }
 
-  /// The UNIX milliseconds of a time as ISO 8601 writes it, with its zone; nil if it is none.
+  /// The UNIX milliseconds of a time as ISO 8601 writes it, with its zone; nil if it is malformed.
   package static func due(at text: String) -> Int64? {
     let format = ISO8601DateFormatter()
     guard let date = format.date(from: text) else { return nil }

@@ -5,7 +5,7 @@ package enum Lane: String, CaseIterable, Sendable {
   /// Of this many notifications each waiting lane gets at least one.
   package static let share = 16
 
-  /// A word that is no lane; for messages.
+  /// The message for a word that names no lane.
   static func fault(_ word: String) -> String {
     "lane is urgent, normal or bulk, not '\(word.prefix(40))'"
   }

@@ -245,8 +245,8 @@ package final class AppWorker: @unchecked Sendable {
     return count
   }
 
-  /// Claims entries of the lanes of which it has few, beyond the window, so that a full window of
-  /// one lane holds no other one up.
+  /// If it has few entries of a lane, claims more of them, beyond the window: a window full of one
+  /// lane must not delay the others.
   private func lookForOthers(_ now: Int64) {
     guard inHand > 0, canClaim, now >= max(nextLook, earliestClaim) else { return }
     nextLook = now + Self.lookMS
