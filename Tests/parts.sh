@@ -192,6 +192,10 @@ relay_kills() {
 kills_sqlite() { Tests/Relay/kills --seeds 40 --from 100 && Tests/Relay/kills --listener --entries 400 --seeds 8; }
 kills_redis() { Tests/Relay/kills --redis --seeds 40 --from 100; }
 relay_planted() { Tests/Relay/planted; }
+# Every order of the steps of two relays and their queue, in a model.
+queue_model() { Tests/Relay/Model/run; }
+queue_model_more() { Tests/Relay/Model/run --more; }
+queue_model_bugs() { Tests/Relay/Model/run --bugs; }
 # What each legacy program believes about 5,000 pushes.
 legacy_idioms() { LEGACY_BELIEFS=5000 pytest Tests/Relay/test_legacy_programs.py -k "believes or never"; }
 
@@ -349,6 +353,10 @@ needs_of() {
   c_tests)
     want softhsm2 command -v softhsm2-util
     want libengine-pkcs11-openssl openssl engine pkcs11
+    ;;
+  queue_model*)
+    want spin command -v spin
+    want gcc command -v cc
     ;;
   abi) need abigail-tools command -v abidiff ;;
   consumers | daemons | metrics | swift_host) need curl command -v curl ;;

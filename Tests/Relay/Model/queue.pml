@@ -131,8 +131,10 @@ typedef Relay {
   /* It has checked its lease, and writes next. */
   bit ready;
   bit draining;
-  /* The reply to a claim was lost (`doubtful`); the reply to a record was lost (`batch.retryAt`). */
+  /* The reply to a claim was lost (`doubtful`); the claim itself still arrives; the reply to a record was lost
+     (`batch.retryAt`). */
   bit doubtful;
+  bit underway;
   bit unrecorded;
   byte worker;
   byte turn;
@@ -269,6 +271,7 @@ inline clearAll() {
   R.late = 0;
   R.draining = 0;
   R.doubtful = 0;
+  R.underway = 0;
   R.unrecorded = 0;
   R.turn = 0;
   R.passed = 0;
@@ -318,6 +321,7 @@ inline renew() {
   :: else ->
     cutUnsent(1);
     R.doubtful = 0;
+    R.underway = 0;
     R.unrecorded = 0;
     join()
   fi;
@@ -473,7 +477,11 @@ inline claim(isAll_, isLost) {
     first++
   :: else -> break
   od;
-  R.doubtful = isLost
+  if
+  :: isLost == 0 -> skip
+  :: isLost == 1 -> R.doubtful = 1
+  :: isLost == 2 -> R.underway = 0
+  fi
 }
 
 /* Redis/RedisScripts.swift reconcile(): entries that the worker was given and never received. */
@@ -495,6 +503,10 @@ inline reconcile() {
     e++
   :: else -> break
   od;
+#ifndef OPEN_LATE_CLAIM
+  /* Claims from before are void. */
+  R.underway = 0;
+#endif
   R.doubtful = 0
 }
 
@@ -521,8 +533,12 @@ inline addOutcome(device, kind) {
 inline recordOne() {
   e = ENTRY(s);
   isOwn = (state[e] == HELD && holder[e] == R.worker);
-#ifndef OPEN_OWNER_WITHOUT_DELIVERY
+#ifdef REDIS
   isOwn = isOwn && deliveries[e] == R.delivery[s];
+#endif
+#if !defined(OPEN_OLD_HOLDING_OWNS) && !defined(OPEN_CLAIMS_BEFORE_RECORDING)
+  /* What it held by its previous ID is not its own, although it may have claimed the same entry again. */
+  isOwn = isOwn && s < ENTRIES;
 #endif
 #ifdef BUG_OWNER_UNCHECKED
   isOwn = (state[e] == HELD);
@@ -626,7 +642,7 @@ inline record(isLost) {
 inline enqueue(e_) {
   if
 #ifdef BUG_ENQUEUED_AGAIN
-  :: state[e_] == NEW || state[e_] == FINISHED ->
+  :: true ->
 #else
   :: state[e_] == NEW ->
 #endif
@@ -745,7 +761,11 @@ inline lose(isResent) {
           R.doubted[2 * s + i] = 1;
           explainLate();
           written(DEVICE(s, i))
+#ifdef BUG_SILENCE_IS_ACCEPTED
+        :: else -> HELD_AT(s, i) = HAS_ACCEPTED
+#else
         :: else -> HELD_AT(s, i) = DOUBT
+#endif
         fi
       :: else
       fi;
@@ -809,7 +829,14 @@ inline lose(isResent) {
 #else
 #define HAS_RECORDED !R.unrecorded
 #endif
-#define CLAIMS (REACHES && R.reads && !R.draining && !IS_DOUBTFUL && HAS_RECORDED && IS_ADMITTED && ANY(CAN_CLAIM))
+/* `finishesUntil`: time enough to record what has its response. */
+#ifdef BUG_CLAIMS_AT_ONCE
+#define FINISHES(e) false
+#else
+#define FINISHES(e) (IS_SETTLED(OLD(e)) || HAS_FRESH(OLD(e)))
+#endif
+#define IS_FREE_TO_CLAIM (R.reads && !R.draining && !IS_DOUBTFUL && HAS_RECORDED && !ANY(FINISHES))
+#define CLAIMS (REACHES && IS_FREE_TO_CLAIM && IS_ADMITTED && ANY(CAN_CLAIM))
 #ifdef BUG_WRITES_ON
 #define HAS_LEASE true
 #else
@@ -837,6 +864,8 @@ end:
   STEP(CLAIMS, claim(1, 0))
   STEP(CLAIMS, claim(0, 0))
   STEP(CLAIMS && replies > 0, replies--; claim(1, 1))
+  STEP(CLAIMS && replies > 0 && !R.underway, replies--; R.doubtful = 1; R.underway = 1)
+  STEP(R.underway && IS_ADMITTED && ANY(CAN_CLAIM), claim(1, 2))
   STEP(REACHES && IS_DOUBTFUL && IS_KNOWN, reconcile())
   /* AppWorker.work() checks the lease once more, and sends. */
   STEP(RUNS && !R.ready && HAS_LEASE && ANY(WRITES), R.ready = 1)
