@@ -8,9 +8,7 @@
  * An even entry is in the lane bulk, an odd one in urgent. Entry 0 is of the campaign that is cancelled.
  */
 
-#ifndef RELAYS
 #define RELAYS 2
-#endif
 #ifndef ENTRIES
 #define ENTRIES 2
 #endif
@@ -187,7 +185,7 @@ hidden byte isOwn, isDone, isSettled, isRetry, isDoubt, isAll, found;
 #define EACH(step) step(0) step(1)
 #endif
 #define IS_USED(s) (HELD_AT(s, 0) != FREE)
-#define HAS_USED(e) (IS_USED(e) || IS_USED(OLD(e)))
+#define HAS_TWICE(e) (IS_USED(e) && IS_USED(OLD(e)))
 #define HAS_IN(s, what) (HELD_AT(s, 0) == what || HELD_AT(s, 1) == what)
 #define CAN_WRITE(s) (HAS_IN(s, UNSENT) && !R.isCut[s])
 #ifdef BUG_NOT_CUT
@@ -367,11 +365,7 @@ inline cutUnsent(isExpired) {
 #ifndef BUG_NOT_CUT
       R.isCut[s] = 1;
 #endif
-      if
-      :: isExpired ->
-        age(s)
-      :: else
-      fi
+      if :: isExpired -> age(s) :: else fi
     :: else
     fi;
     s++
@@ -786,7 +780,8 @@ inline lose(isResent) {
 #define ANSWER(s, i) \
   :: d_step { RUNS && HELD_AT(s, i) == FLIGHT -> answered[DEVICE(s, i)] = 1; HELD_AT(s, i) = HAS_ACCEPTED } \
   :: d_step { RUNS && retries > 0 && HELD_AT(s, i) == FLIGHT -> \
-      retries--; refused[DEVICE(s, i)]++; excuse(_pid, 2 * (s) + (i)); HELD_AT(s, i) = (R.doubted[2 * (s) + (i)] && STAYS_IN_DOUBT -> DOUBT : RETRY); x = 0 }
+      retries--; refused[DEVICE(s, i)]++; excuse(_pid, 2 * (s) + (i)); \
+      HELD_AT(s, i) = (R.doubted[2 * (s) + (i)] && STAYS_IN_DOUBT -> DOUBT : RETRY); x = 0 }
 #if BULK_DEVICES > 1 || URGENT_DEVICES > 1
 #define ANSWERS(e) ANSWER(e, 0) ANSWER(e, 1) ANSWER(OLD(e), 0) ANSWER(OLD(e), 1)
 #else
@@ -856,7 +851,7 @@ end:
   STEP(RUNS && lines > 0 && ANY(HAS_FLIGHT), lines--; lose(0))
   STEP(RUNS && lines > 0 && ANY(HAS_FLIGHT), lines--; lose(1))
   /* AppWorker.stayKnown() */
-  STEP(REACHES && R.away, renew())
+  STEP(REACHES && R.away && !ANY(HAS_TWICE), renew())
   STEP(REACHES && ANY_WORKER(DEAD_WORKER), reclaim(1))
   STEP(REACHES && ANY_WORKER(SILENT_WORKER), reclaim(0))
   STEP(REACHES && (!R.reads || R.seen != orders), readOrders())
