@@ -195,7 +195,7 @@ relay_planted() { Tests/Relay/planted; }
 # Every order of the steps of two relays and their queue, in a model.
 queue_model() { Tests/Relay/Model/run; }
 queue_model_more() { Tests/Relay/Model/run --more; }
-queue_model_bugs() { Tests/Relay/Model/run --bugs; }
+queue_model_bugs() { Tests/Relay/Model/run --bugs && Tests/Relay/Model/run --loops; }
 # What each legacy program believes about 5,000 pushes.
 legacy_idioms() { LEGACY_BELIEFS=5000 pytest Tests/Relay/test_legacy_programs.py -k "believes or never"; }
 
