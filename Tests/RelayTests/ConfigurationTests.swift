@@ -55,6 +55,7 @@ import Testing
     all.status.port = nil
     all.apps[0].collapseByID = true
     all.apps[0].limits.totalConnections = 3
+    all.apps[0].limits.perSecond = 500
     all.queue.outcomeRetentionS = 36 * 3600
     all.drainS = 75
     all.apps[0].retry.withinS = 0

@@ -133,6 +133,22 @@ import Testing
     #expect(other.disposition == .finished)
   }
 
+  /// A list waits for its turn, and what it has sent meanwhile gets its response.
+  @Test func theRestOfAListExpires() throws {
+    let entry = try held(3) { $0.expiry = 1_800_000_000 }
+    (entry.cursor, entry.inFlight) = (1, 1)
+    #expect(!rules.expires(entry, now: now))
+    #expect(rules.expires(entry, now: now + 1000))
+    #expect(
+      entry.fresh.map(\.position) == [1, 2] && entry.fresh.allSatisfy { $0.kind == .expired })
+    entry.settle(rules, now: now)
+    #expect(entry.disposition == nil && entry.cursor == 3)
+    rules.take(answer(entry, .accepted, 200))
+    entry.settle(rules, now: now)
+    #expect(entry.fresh.map(\.kind) == [.expired, .expired, .accepted])
+    #expect(entry.disposition == .finished)
+  }
+
   @Test func moreThanFiveDeliveriesAreDead() throws {
     #expect(!rules.refuses(try held(deliveries: 5), now: now))
     // Deliveries that got a response do not count.

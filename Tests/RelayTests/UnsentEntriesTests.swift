@@ -6,12 +6,16 @@ import Testing
 @Suite struct UnsentEntriesTests {
   private var unsent = UnsentEntries()
 
-  private mutating func add(_ lane: Lane, _ count: Int = 1) {
+  private mutating func add(
+    _ lane: Lane, _ count: Int = 1, id: String? = nil, of bucket: String = ""
+  ) {
     let tokens = (0..<count).map { _ in "\"00\"" }.joined(separator: ",")
     let content = NewEntry(
-      app: "shop", id: "\(lane)", tokens: "[\(tokens)]", payload: "{}", lane: lane)
-    unsent.append(
-      HeldEntry(Entry(number: 1, content: content, deliveries: 1, deferrals: 0, resolved: [])))
+      app: "shop", id: id ?? "\(lane)", tokens: "[\(tokens)]", payload: "{}", lane: lane)
+    let held = HeldEntry(
+      Entry(number: 1, content: content, deliveries: 1, deferrals: 0, resolved: []))
+    held.bucket = bucket
+    unsent.append(held)
   }
 
   /// Sends up to `count` notifications, and returns how many are of each lane.
@@ -22,7 +26,7 @@ import Testing
       held.cursor += part
       left -= part
       sent[held.lane, default: 0] += part
-      unsent.sent(part)
+      unsent.sent(part, passed: part)
       if held.cursor == held.count { unsent.removeFirst(of: held.lane) }
     }
     return sent
@@ -54,7 +58,65 @@ import Testing
 
   @Test mutating func allAreReturned() {
     for lane in Lane.allCases { add(lane) }
-    #expect(unsent.removeAll().map(\.lane) == Lane.allCases)
-    #expect(unsent.isEmpty && !unsent.hasUrgent)
+    for lane in Lane.allCases { add(lane, of: "sale") }
+    add(.urgent, of: "news")
+    unsent.block("")
+    #expect(
+      unsent.removeAll().map(\.lane) == [.urgent, .urgent, .urgent] + [.normal, .normal] + [
+        .bulk, .bulk,
+      ])
+    #expect(unsent.isEmpty && !unsent.hasUrgent && unsent.count == 0)
+  }
+
+  @Test mutating func theyAreCounted() {
+    for lane in Lane.allCases { add(lane, 10) }
+    #expect(unsent.count == 30)
+    _ = send(7)
+    #expect(unsent.count == 23)
+    unsent.block("")
+    #expect(unsent.count == 23 && !unsent.isEmpty)
+  }
+
+  /// Sends the first `count` notifications of the first lane, and returns their IDs.
+  private mutating func ids(_ count: Int) -> [String] {
+    (0..<count).compactMap { _ in
+      let held = unsent.next?.held
+      _ = send(1)
+      return held?.entry.content.id
+    }
+  }
+
+  @Test mutating func anEntryWithoutTokensIsOvertaken() {
+    for (id, bucket) in ["a": "sale", "b": "", "c": "sale", "d": "news", "e": "", "f": "sale"]
+      .sorted(by: { $0.key < $1.key })
+    {
+      add(.normal, id: id, of: bucket)
+    }
+    unsent.block("sale")
+    #expect(ids(2) == ["b", "d"])
+    unsent.block("")
+    #expect(unsent.next == nil && unsent.count == 4)
+    // Those of a bucket stay in their order, also behind new ones of others.
+    unsent.unblock()
+    add(.normal, id: "g", of: "sale")
+    #expect(ids(1) == ["a"])
+    unsent.block("sale")
+    add(.normal, id: "h")
+    #expect(ids(2) == ["e", "h"])
+    unsent.unblock()
+    #expect(ids(9) == ["c", "f", "g"])
+    #expect(unsent.isEmpty)
+  }
+
+  @Test mutating func aBlockedLaneLeavesItsTurnsToOthers() {
+    add(.urgent, 100, of: "sale")
+    add(.normal, 100)
+    add(.bulk, 100)
+    unsent.block("sale")
+    #expect(!unsent.hasUrgent)
+    #expect(send(Lane.share) == [.normal: 15, .bulk: 1])
+    unsent.unblock()
+    #expect(unsent.hasUrgent)
+    #expect(send(Lane.share) == [.urgent: 14, .normal: 1, .bulk: 1])
   }
 }

@@ -12,9 +12,11 @@ enum RelayClock {
   }
 
   /// Milliseconds of the monotonic clock.
-  static var monotonic: Int64 {
+  static var monotonic: Int64 { monotonicMicroseconds / 1000 }
+
+  static var monotonicMicroseconds: Int64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
-    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
   }
 }

@@ -121,6 +121,7 @@ package struct AppConfiguration: Equatable, Sendable {
     package var windowBytes = 4 << 20
     package var connections = 1
     package var totalConnections = 0
+    package var perSecond = 0
 
     static let options: [RelayOption<Self>] = [
       .integer("window", \.window, 1...100_000, "maximum number of claimed notifications"),
@@ -130,6 +131,9 @@ package struct AppConfiguration: Equatable, Sendable {
       .integer(
         "total_connections", \.totalConnections, 0...10_000,
         "maximum for all relays on the queue together; 0: no common limit"),
+      .integer(
+        "per_second", \.perSecond, 0...100_000,
+        "maximum number of notifications a second, by all relays on the queue; 0: no limit"),
     ]
   }
 

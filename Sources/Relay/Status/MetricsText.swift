@@ -117,6 +117,12 @@ struct MetricsText {
       if let quota = figures.connectionQuota {
         gauge("connection_quota", "This relay's part of total_connections.", quota)
       }
+      if let perSecond = figures.perSecond {
+        gauge("rate_limit", "The limit per_second of all relays together.", perSecond)
+        gauge(
+          "rate_waiting", "Claimed notifications that wait for per_second.",
+          figures.waitingForRate)
+      }
       if figures.remembers {
         gauge(
           "guard_alarm", "1 while bad tokens are ignored because there are too many.",

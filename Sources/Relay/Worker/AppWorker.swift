@@ -59,6 +59,8 @@ package final class AppWorker: @unchecked Sendable {
   private var agreement: Agreement
   /// The worker's quota of the app's connections; nil without a limit.
   private var quota: ConnectionQuota?
+  /// The app's `per_second`, shared with other relays; nil without a limit.
+  @exclusivity(unchecked) private var rate: RateLimit?
   private var nextFigures: Int64 = 0
 
   /// How long a worker with an expired lease finishes what it has before it claims: it would get
@@ -66,6 +68,12 @@ package final class AppWorker: @unchecked Sendable {
   private static let finishMS: Int64 = 5000
   /// How often a worker with notifications in hand looks for entries that overtake them.
   private static let lookMS: Int64 = 10
+  /// It claims no more than it may send in this time, so that other relays send the rest, and urgent
+  /// entries overtake.
+  private static let claimedS = 2
+
+  /// The most notifications that are not sent yet.
+  private let window: Int
 
   init(
     _ app: AppConfiguration, _ settings: RelayConfiguration.Queue, queue: any QueueEngine,
@@ -87,6 +95,8 @@ package final class AppWorker: @unchecked Sendable {
     problem = WorkerProblem(log)
     agreement = Agreement(app, named: WorkerLease.name)
     quota = ConnectionQuota(app, leaseMS: Int64(settings.leaseS * 1000), session)
+    rate = RateLimit(app.limits.perSecond, bucket: RateLimit.ofApp)
+    window = rate.map { min(app.limits.window, $0.perSecond * Self.claimedS) } ?? app.limits.window
     if let badTokens, badTokens.isUsed {
       recorder = try BadTokenRecorder(app, queue, badTokens, log: log)
     }
@@ -195,6 +205,7 @@ package final class AppWorker: @unchecked Sendable {
     if drainUntil == nil, inHand > 0, canClaim {
       wait = min(wait, max(0, max(nextLook, earliestClaim) - now))
     }
+    if tokenTime > 0 { wait = min(wait, max(0, tokenTime - now)) }
     if let drainUntil { wait = min(wait, max(0, drainUntil - now)) }
     waitForSession(upToMS: CInt(min(wait, 200)))
   }
@@ -212,11 +223,23 @@ package final class AppWorker: @unchecked Sendable {
   /// When it may claim (monotonic); nil if another event must come first. Requires room for a
   /// quarter of the window, so that a claim is worth its transaction.
   private var claimTime: Int64? {
-    guard canClaim, app.limits.window - inHand >= max(1, app.limits.window / 4) else { return nil }
+    guard canClaim, room >= max(1, window / 4) else { return nil }
     return max(nextClaim, earliestClaim)
   }
 
-  private var earliestClaim: Int64 { max(batch.retryAt, inHand > 0 ? finishesUntil : 0) }
+  /// How many notifications it may claim.
+  private var room: Int {
+    let room = app.limits.window - inHand
+    return rate == nil ? room : min(room, window - unsent.count)
+  }
+
+  private var earliestClaim: Int64 {
+    max(batch.retryAt, inHand > 0 ? finishesUntil : 0, tokenTime)
+  }
+
+  /// When it may send again what it has (monotonic); 0 if it waits for no token. Until then it needs
+  /// no other entries, not even urgent ones.
+  private var tokenTime: Int64 { unsent.isEmpty ? 0 : rate?.waitsUntil ?? 0 }
 
   private func claim(_ now: Int64) {
     if wantsConnection, session.isReached() { nextClaim = min(nextClaim, now) }
@@ -224,7 +247,7 @@ package final class AppWorker: @unchecked Sendable {
     do {
       guard session.isReached() else { return try reach(now) }
       wantsConnection = false
-      let count = try claim(Lane.allCases, room: app.limits.window - inHand)
+      let count = try claim(Lane.allCases, room: room)
       nextClaim = count == 0 ? now + Int64(settings.pollMS) : now
       clear(.claiming)
     } catch {
@@ -257,7 +280,7 @@ package final class AppWorker: @unchecked Sendable {
       claim(now)
       guard claimTime == nil else { return }
     }
-    let share = max(1, app.limits.window / Lane.share)
+    let share = max(1, window / Lane.share)
     let lanes = Lane.allCases.filter { inHandByLane[$0] < share }
     do {
       // One after the other, because each has its own room.
@@ -305,19 +328,40 @@ package final class AppWorker: @unchecked Sendable {
   /// others there.
   private func send() {
     guard !unsent.isEmpty else { return }
+    unsent.unblock()
+    rate?.begin()
     var room = session.room()
     while let (held, turns) = unsent.next {
-      let most = min(turns, unsent.hasUrgent ? room.free : room.free - room.kept)
-      guard most > 0 else { return }
+      let free = unsent.hasUrgent ? room.free : room.free - room.kept
+      guard free > 0 else { return }
+      let first = held.cursor
+      let most = min(turns, rate == nil ? free : paced(held, upTo: free))
+      guard most > 0 else {
+        unsent.block(held.bucket)
+        continue
+      }
       var left = most
       let goesOn = sendOn(held, &left)
+      rate?.use(most - left)
       room.free -= most - left
-      unsent.sent(most - left)
+      unsent.sent(most - left, passed: held.cursor - first)
       if held.cursor >= held.count {
         unsent.removeFirst(of: held.lane)
         settle(held)
       }
       guard goesOn else { return }
+    }
+  }
+
+  /// How many of up to `most` notifications may be sent now, beginning with this entry's.
+  private func paced(_ held: HeldEntry, upTo most: Int) -> Int {
+    // It may have waited for long.
+    if rules.expires(held, now: RelayClock.now) { return most }
+    do {
+      return try rate?.take(upTo: min(most, unsent.count), queue, app: app.name) ?? most
+    } catch {
+      report("the queue: \(error)", .staying)
+      return 0
     }
   }
 
@@ -556,6 +600,8 @@ package final class AppWorker: @unchecked Sendable {
     figures.problem = problem.words
     figures.heard = now
     figures.inHand = inHand
+    figures.perSecond = rate?.perSecond
+    figures.waitingForRate = tokenTime > 0 ? unsent.count : 0
     figures.remembers = recorder != nil
     figures.guardAlarm = recorder?.alarm
     figures.withheld = recorder?.withheld ?? 0

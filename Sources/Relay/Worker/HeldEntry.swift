@@ -9,6 +9,8 @@ final class HeldEntry {
   /// The ID is a UUID, and serves as apns-id of the only notification.
   let hasUUID: Bool
   var lane: Lane { entry.content.lane }
+  /// The bucket that limits only some of the app's entries, this one too; "" without one.
+  var bucket = ""
   /// The next position to send; earlier positions are sent, or have their outcome.
   var cursor = 0
   var inFlight = 0
@@ -81,9 +83,9 @@ final class HeldEntry {
     fresh.append(outcome())
   }
 
-  /// Gives this outcome to all notifications without one.
-  func endRest(_ kind: PushOutcome.Kind, because reason: String) {
-    for position in 0..<count where !resolved.contains(position) {
+  /// Gives this outcome to all notifications without one, from this position on.
+  func endRest(_ kind: PushOutcome.Kind, from first: Int = 0, because reason: String) {
+    for position in first..<count where !resolved.contains(position) {
       self.end(
         at: position,
         PushOutcome(position: position, token: token(at: position), kind: kind, reason: reason))
@@ -195,8 +197,7 @@ struct DeliveryRules {
   /// Whether a claimed entry must not be sent any more: it has expired, or was delivered too often.
   func refuses(_ held: HeldEntry, now: @autoclosure () -> Int64) -> Bool {
     guard held.disposition == nil else { return true }
-    if let last = held.entry.lastSecond, last < now() / 1000 {
-      held.endRest(.expired, because: "its expiry or deadline had passed")
+    if expires(held, now: now()) {
       held.disposition = .finished
       return true
     }
@@ -208,5 +209,13 @@ struct DeliveryRules {
       return true
     }
     return false
+  }
+
+  /// Whether the time of its notifications that are not sent yet is over. They end then.
+  func expires(_ held: HeldEntry, now: @autoclosure () -> Int64) -> Bool {
+    guard let last = held.entry.lastSecond, last < now() / 1000 else { return false }
+    held.endRest(.expired, from: held.cursor, because: "its expiry or deadline had passed")
+    held.cursor = held.count
+    return true
   }
 }

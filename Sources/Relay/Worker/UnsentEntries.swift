@@ -5,27 +5,87 @@ struct UnsentEntries {
     var start = 0
 
     var first: HeldEntry? { start < entries.count ? entries[start] : nil }
+
+    mutating func removeFirst() {
+      start += 1
+      if start == entries.count {
+        entries.removeAll(keepingCapacity: true)
+        start = 0
+      } else if start > 4096 {
+        entries.removeFirst(start)
+        start = 0
+      }
+    }
   }
 
-  private var lines = ByLane(Line())
+  private struct OfLane {
+    var line = Line()
+    /// Those that their blocked bucket has held up, by bucket. They come before `line`.
+    var heldUp: [(bucket: String, line: Line)] = []
+
+    var isEmpty: Bool { line.first == nil && heldUp.isEmpty }
+
+    func first(blocked: Set<String>) -> HeldEntry? {
+      placeHeldUp(blocked).map { heldUp[$0].line.first } ?? line.first
+    }
+
+    mutating func removeFirst(blocked: Set<String>) {
+      guard let place = placeHeldUp(blocked) else {
+        line.removeFirst()
+        return holdUp(blocked)
+      }
+      heldUp[place].line.removeFirst()
+      if heldUp[place].line.first == nil { heldUp.remove(at: place) }
+    }
+
+    private func placeHeldUp(_ blocked: Set<String>) -> Int? {
+      heldUp.isEmpty ? nil : heldUp.firstIndex { !blocked.contains($0.bucket) }
+    }
+
+    /// Afterwards the line begins with an entry that is not blocked.
+    mutating func holdUp(_ blocked: Set<String>) {
+      guard !blocked.isEmpty else { return }
+      while let held = line.first, blocked.contains(held.bucket) {
+        line.removeFirst()
+        if let place = heldUp.firstIndex(where: { $0.bucket == held.bucket }) {
+          heldUp[place].line.entries.append(held)
+        } else {
+          heldUp.append((held.bucket, Line(entries: [held])))
+        }
+      }
+    }
+
+    var all: [HeldEntry] {
+      heldUp.flatMap { $0.line.entries[$0.line.start...] } + line.entries[line.start...]
+    }
+  }
+
+  private var lanes = ByLane(OfLane())
+  /// The buckets whose entries must wait.
+  private var blocked: Set<String> = []
   /// How many of `Lane.share` notifications were sent since each waiting lane had its turn.
   private var turn = 0
+  /// The number of notifications.
+  private(set) var count = 0
 
-  var isEmpty: Bool { first == nil }
+  var isEmpty: Bool { Lane.allCases.allSatisfy { lanes[$0].isEmpty } }
 
   /// Whether the first lane has notifications to send.
-  var hasUrgent: Bool { lines[.urgent].first != nil }
+  var hasUrgent: Bool { first(of: .urgent) != nil }
 
   private var first: HeldEntry? {
-    lines[.urgent].first ?? lines[.normal].first ?? lines[.bulk].first
+    first(of: .urgent) ?? first(of: .normal) ?? first(of: .bulk)
   }
 
-  /// The next entry, and how many notifications of it are sent before it is another lane's turn:
-  /// the waiting lanes after the first have one turn each at the end of a round.
+  private func first(of lane: Lane) -> HeldEntry? { lanes[lane].first(blocked: blocked) }
+
+  /// The next entry that is not blocked, and how many notifications of it are sent before it is
+  /// another lane's turn: the waiting lanes after the first have one turn each at the end of a
+  /// round.
   var next: (held: HeldEntry, turns: Int)? {
     guard let first else { return nil }
-    let normal = first.lane == .urgent ? lines[.normal].first : nil
-    let bulk = first.lane == .bulk ? nil : lines[.bulk].first
+    let normal = first.lane == .urgent ? self.first(of: .normal) : nil
+    let bulk = first.lane == .bulk ? nil : self.first(of: .bulk)
     let others = (normal == nil ? 0 : 1) + (bulk == nil ? 0 : 1)
     if others == 0 { return (first, .max) }
     let own = Lane.share - others
@@ -34,24 +94,33 @@ struct UnsentEntries {
     return ((isLast ? bulk ?? normal : normal) ?? first, 1)
   }
 
-  mutating func sent(_ count: Int) { turn = (turn + count) % Lane.share }
+  /// Counts notifications that were sent, and positions that an entry has passed.
+  mutating func sent(_ count: Int, passed: Int) {
+    turn = (turn + count) % Lane.share
+    self.count -= passed
+  }
 
-  mutating func append(_ held: HeldEntry) { lines[held.lane].entries.append(held) }
+  mutating func append(_ held: HeldEntry) {
+    count += held.count - held.cursor
+    lanes[held.lane].line.entries.append(held)
+    lanes[held.lane].holdUp(blocked)
+  }
 
-  /// Removes the first entry of the lane.
-  mutating func removeFirst(of lane: Lane) {
-    lines[lane].start += 1
-    if lines[lane].start == lines[lane].entries.count {
-      lines[lane].entries.removeAll(keepingCapacity: true)
-      lines[lane].start = 0
-    } else if lines[lane].start > 4096 {
-      lines[lane].entries.removeFirst(lines[lane].start)
-      lines[lane].start = 0
-    }
+  /// Removes the first entry of the lane that is not blocked.
+  mutating func removeFirst(of lane: Lane) { lanes[lane].removeFirst(blocked: blocked) }
+
+  /// The bucket's entries wait, and others of their lanes overtake them.
+  mutating func block(_ bucket: String) {
+    blocked.insert(bucket)
+    for lane in Lane.allCases { lanes[lane].holdUp(blocked) }
+  }
+
+  mutating func unblock() {
+    if !blocked.isEmpty { blocked.removeAll(keepingCapacity: true) }
   }
 
   mutating func removeAll() -> [HeldEntry] {
     defer { self = UnsentEntries() }
-    return Lane.allCases.flatMap { lines[$0].entries[lines[$0].start...] }
+    return Lane.allCases.flatMap { lanes[$0].all }
   }
 }

@@ -30,6 +30,10 @@ package struct WorkerFigures: Sendable {
   package var remembers = false
   /// The worker's connection quota; nil without a limit.
   package var connectionQuota: Int?
+  /// The app's `per_second`; nil without one.
+  package var perSecond: Int?
+  /// Notifications that wait for it.
+  package var waitingForRate = 0
   /// When the worker last ran a pass (monotonic).
   package var heard: Int64 = 0
 

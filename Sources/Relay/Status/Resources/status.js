@@ -83,6 +83,7 @@ function card(app) {
   const before = outcomes(oldest) <= outcomes(metrics) ? oldest : undefined;
   const isReady = metrics.sum("apns_relay_ready") === 1;
   const perSecond = rates(app);
+  const limit = metrics.sum("apns_relay_rate_limit");
   const entries = (state) => metrics.sum("apns_relay_entries", { state });
   const age = metrics.sum("apns_relay_oldest_entry_age_seconds") ?? 0;
   const dead = metrics.sum("apns_relay_dead_letters");
@@ -92,7 +93,8 @@ function card(app) {
     make("div", { class: "head" },
       make("h2", {}, app),
       make("p", { class: "state", "data-is": isReady ? "ready" : "failing" }, isReady ? "ready" : "failing"),
-      make("p", { class: "rate" }, `${number(Math.round(perSecond.at(-1) ?? 0))} a second`)),
+      make("p", { class: "rate" }, `${number(Math.round(perSecond.at(-1) ?? 0))} a second`
+        + (limit ? `, all relays at most ${number(limit)}` : ""))),
     chart(perSecond),
     make("h3", {}, "Queue, in entries"),
     list([
