@@ -2,8 +2,7 @@ import Testing
 
 @testable import Relay
 
-/// A bucket that relays share, in virtual time. The ones of all engines are serialized, because
-/// the cluster tests share servers.
+/// A bucket that relays share, in virtual time. Serialized, because the cluster tests share servers.
 @Suite(.serialized, .endsTheCluster) final class RateLimitTests {
   /// The queue's values, which answer late and can be unreachable.
   private final class Store: AppStateStore, @unchecked Sendable {
@@ -138,7 +137,7 @@ import Testing
     #expect((2...7).contains(one.waitsUntil - now / 1000))
   }
 
-  /// In both directions: who is behind goes on when the other one ends.
+  /// In both directions. A relay whose clock is behind continues when the others end.
   @Test(arguments: [hour, -hour, 700]) func clocksMayDiffer(_ ahead: Int64) throws {
     var takers = [Taker(500), Taker(500, ahead: ahead), Taker(500, ahead: ahead / 2)]
     expectRate(try send(&takers, seconds: 10), 500, seconds: 10, clocks: 3)
@@ -147,7 +146,7 @@ import Testing
     takers[0] = last[0]
     for place in takers.indices { takers[place].sent = 0 }
     expectRate(try send(&takers, seconds: 10), 500, seconds: 10, clocks: 2)
-    // Nor does who is ahead take all.
+    // And the others get their part.
     #expect(takers.allSatisfy { $0.sent > 500 })
   }
 

@@ -1,9 +1,9 @@
 /// At most so many notifications a second, by all relays on a queue together: each takes a token
 /// from a bucket that is in the queue.
 ///
-/// The bucket is the time up to which tokens are taken (GCRA), and the clock of who took the last
-/// ones. The relays' clocks may differ: a relay that finds a clock ahead of its own sets its own to
-/// that. So the clock that is furthest ahead is everybody's, and it is as fast as each of them.
+/// The bucket is the time up to which tokens are taken (GCRA), and the clock of the relay that took
+/// the last ones. The relays' clocks may differ: a relay that finds a clock ahead of its own sets its
+/// own to that. So all have the clock that is furthest ahead, which is as fast as each of them.
 struct RateLimit {
   /// The bucket of all notifications of an app.
   static let ofApp = "rate"
@@ -29,7 +29,7 @@ struct RateLimit {
 
   private static let second: Int64 = 1_000_000
   private static let attempts = 3
-  /// Up to which each relay waits longer than it must, so that the first one is not always the same.
+  /// A relay waits up to this much longer than it must, so that each of them is the first at times.
   private static let mostJitter: Int64 = 5000
 
   /// nil without a limit.
