@@ -25,8 +25,9 @@ struct Enqueue: ParsableCommand {
       values for placeholders such as {{name}} in the payload. Or it is CSV as for apns send: its \
       first line names the columns, one of them token.
 
-      A CAMPAIGN is a YAML file with the same values, to keep: app, id, payload (a file) or alert, \
-      tokens (a file) or channel, topic, push_type, priority, expiry, collapse_id, deadline, lane, at. \
+      A CAMPAIGN FILE is a YAML file with the same values, to keep: app, id, payload (a file) or alert, \
+      tokens (a file) or channel, topic, push_type, priority, expiry, collapse_id, deadline, lane, at, \
+      campaign. \
       Relative paths start at its directory. Options on the command line take precedence.
 
       RUNNING IT TWICE is safe. The ID of each entry is --id with a number; IDs that are queued or \
@@ -44,6 +45,13 @@ struct Enqueue: ParsableCommand {
   var queue: String?
 
   @Option(help: .of("file", "A campaign file."))
+  var campaignFile: String?
+
+  @Option(
+    help: .of(
+      "name",
+      "What apns-relay list, pause and cancel call these notifications. Default: the --id of a list."
+    ))
   var campaign: String?
 
   @Option(help: .of("name", "The app, as the configuration names it. Default: the only one."))
@@ -134,7 +142,7 @@ struct Enqueue: ParsableCommand {
   func run() throws { try RelayCommand.refusing(enqueue) }
 
   private func enqueue() throws {
-    var plan = try campaign.map { try Campaign(file: $0) } ?? Campaign()
+    var plan = try campaignFile.map { try Campaign(file: $0) } ?? Campaign()
     if app != nil { plan.app = app }
     if id != nil { plan.id = id }
     if let file = payload.payload {
@@ -154,6 +162,7 @@ struct Enqueue: ParsableCommand {
     plan.entry.collapseID = collapseID ?? plan.entry.collapseID
     plan.entry.deadline = deadline ?? plan.entry.deadline
     plan.lane = lane ?? plan.lane
+    plan.name = campaign ?? plan.name
     plan.due = at.flatMap(Campaign.due(at:)) ?? delay.flatMap(Campaign.due(in:)) ?? plan.due
     // A producer may have access to the queue only.
     let configuration =

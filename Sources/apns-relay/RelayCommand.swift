@@ -19,6 +19,8 @@ struct RelayCommand: ParsableCommand {
           apns relay --config relay.yaml --check     tries queue, credentials and services
           apns relay --config relay.yaml             runs until SIGTERM; SIGHUP reloads
           apns enqueue --config relay.yaml --app shop --alert Hello 5f79cfda4d01aa3a
+          apns relay list --config relay.yaml        lists campaigns; show, pause, resume and cancel
+                                                     are about one of them
           apns relay guard --config relay.yaml       shows whether bad tokens are ignored, and why
           apns relay health --config relay.yaml      asks the running relay whether it works
 
@@ -26,8 +28,10 @@ struct RelayCommand: ParsableCommand {
       configuration, the credentials or the queue cannot be used.
       """,
     version: "apns-relay \(String(cString: apns_version()))",
-    subcommands: [Run.self, Enqueue.self, GuardState.self, Health.self], defaultSubcommand: Run.self
-  )
+    subcommands: [
+      Run.self, Enqueue.self, ListCommand.self, ShowCommand.self, PauseCommand.self,
+      ResumeCommand.self, CancelCommand.self, GuardState.self, Health.self,
+    ], defaultSubcommand: Run.self)
 
   static func main() {
     do {

@@ -80,12 +80,12 @@ def test_enqueue_chooses_a_lane(start, relay, shared, tmp_path):
     ]:
         assert enqueue("--id", name, "--alert", "Hello", *words).returncode == 0
         assert lane_of(shared, name) == lane
-    assert enqueue("--campaign", campaign).returncode == 0
+    assert enqueue("--campaign-file", campaign).returncode == 0
     assert lane_of(shared, "from-file") == "urgent"
     ran = enqueue("--id", "x", "--alert", "Hello", token(1), "--lane", "fast")
     assert ran.returncode != 0 and "'fast' is invalid for '--lane <lane>'" in ran.stderr, ran.stderr
     campaign.write_text("app: shop\nalert: Hello\nlane: fast\ntokens: devices\n")
-    ran = enqueue("--campaign", campaign)
+    ran = enqueue("--campaign-file", campaign)
     assert ran.returncode == 2 and "lane is urgent, normal or bulk, not 'fast'" in ran.stderr, ran.stderr
 
 
@@ -105,7 +105,7 @@ def test_enqueue_for_later(start, relay, shared, tmp_path):
     assert enqueue("--id", "past", token(3), "--at", at(-5)).returncode == 0
     campaign = tmp_path / "campaign.yaml"
     campaign.write_text(f"app: shop\nid: from-file\nalert: Hello\nchannel: AQID\nat: {at(3600)}\n")
-    assert enqueue("--campaign", campaign).returncode == 0
+    assert enqueue("--campaign-file", campaign).returncode == 0
     one.start().wait_ready()
     wait_until(lambda: len(shared.outcomes()) == 2, "what is due does not arrive")
     assert time.time() >= began + 3

@@ -248,12 +248,12 @@ def test_broadcasts_are_enqueued_once(start, relay, queue, tmp_path):
         return subprocess.run([relay_program(), "enqueue", "--config", one.file, *words], capture_output=True, text=True)
 
     plain = "--app", "shop", "--payload", tmp_path / "update.json", "--channel", channel
-    for words, name in (("--campaign", tmp_path / "campaign.yaml"), "goal"), ((*plain, "--id", "x"), "x"):
+    for words, name in (("--campaign-file", tmp_path / "campaign.yaml"), "goal"), ((*plain, "--id", "x"), "x"):
         for added in 1, 0:
             ran = enqueue(*words)
             assert ran.stdout == f"{added} broadcasts enqueued, {1 - added} known already; id {name}\n", ran
     # Devices on the command line replace those of the campaign.
-    ran = enqueue("--campaign", tmp_path / "campaign.yaml", "--id", "y", "--alert", "x", token(1))
+    ran = enqueue("--campaign-file", tmp_path / "campaign.yaml", "--id", "y", "--alert", "x", token(1))
     assert ran.stdout == "1 entries enqueued, 0 known already; 1 devices; id y\n", ran
     ran = enqueue(*plain, token(1))
     assert ran.returncode == 2 and "either --channel or devices" in ran.stderr
@@ -542,7 +542,7 @@ def test_enqueue(start, relay, queue, tmp_path):
     (tmp_path / "payload.json").write_text('{"aps":{"alert":"Hello {{name}}"}}')
     (tmp_path / "campaign.yaml").write_text("app: shop\nid: sale\npayload: payload.json\ntokens: list\npriority: 5\n")
     for added in 3, 0:
-        ran = enqueue("--campaign", tmp_path / "campaign.yaml", "--entry", "10")
+        ran = enqueue("--campaign-file", tmp_path / "campaign.yaml", "--entry", "10")
         assert ran.stdout == f"{added} entries enqueued, {3 - added} known already; 25 devices; id sale\n", ran
     ran = enqueue("--app", "shop", "--alert", "x", "--tokens", "-", stdin=f"{token(90)}\n\n{token(91)}\n")
     assert re.match(r"1 entries enqueued, 0 known already; 2 devices; id [0-9a-f-]{36}$", ran.stdout), ran
@@ -561,7 +561,7 @@ def test_enqueue(start, relay, queue, tmp_path):
         (["--app", "shop", "--alert", "x", "zz"], "the command line:1: neither a token in hex"),
         (["--app", "shop", "--alert", "x", "--tokens", tmp_path / "none"], "No such file"),
         (["--app", "shop", "--alert", "x", "--id", "y" * 65, token(1)], "1 to 64"),
-        (["--campaign", tmp_path / "payload.json"], "payload.json:1: aps: unknown key; expected one of"),
+        (["--campaign-file", tmp_path / "payload.json"], "payload.json:1: aps: unknown key; expected one of"),
     ]:
         ran = enqueue(*words)
         assert ran.returncode in (2, 64) and said in ran.stderr, (words, ran)
@@ -572,7 +572,7 @@ def test_enqueue(start, relay, queue, tmp_path):
     assert payloads[token(93)] == {"aps": {"alert": "piped"}}
     assert sorted(json.loads(push["payload"])["aps"]["alert"] for push in pushes(simulator) if push["token"] == token(12)) == ["Hello N2"]
     # Finished IDs are not enqueued again.
-    assert enqueue("--campaign", tmp_path / "campaign.yaml", "--entry", "10").stdout.startswith("0 entries")
+    assert enqueue("--campaign-file", tmp_path / "campaign.yaml", "--entry", "10").stdout.startswith("0 entries")
 
 
 def test_enqueue_with_what_is_configured(relay, start, queue, tmp_path):
@@ -646,7 +646,7 @@ def test_enqueue_refuses_what_no_device_can_get(relay, start, queue, tmp_path):
         start = ["--app", "shop", "--tokens", devices, "--payload", payload]
         if plan is not None:
             campaign.write_bytes(plan)
-            start = ["--campaign", campaign]
+            start = ["--campaign-file", campaign]
         return subprocess.run([relay_program(), "enqueue", "--config", one.file, *start, *words], capture_output=True, text=True)
 
     good, named = f"{token(1)}\n", '{"aps":{"alert":"Hello {{name}}"}}'

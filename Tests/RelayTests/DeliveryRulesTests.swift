@@ -187,6 +187,64 @@ import Testing
     #expect(rules.refuses(try held { $0.deadline = .min }, now: now))
   }
 
+  @Test func whatIsCancelledEndsSoUnlessItMayBeSent() throws {
+    let entry = try held(3)
+    entry.cancel()
+    entry.settle(rules, now: now)
+    #expect(entry.fresh.map(\.kind) == [.cancelled, .cancelled, .cancelled])
+    #expect(entry.fresh.map(\.position) == [0, 1, 2])
+    #expect(entry.disposition == .finished)
+    // Each delivery ended with a response that asked for a retry.
+    let deferred = try held(deliveries: 3, deferrals: 2)
+    deferred.cancel()
+    #expect(deferred.fresh.map(\.kind) == [.cancelled])
+    let reclaimed = try held(2, deliveries: 3, deferrals: 1)
+    reclaimed.cancel()
+    reclaimed.settle(rules, now: now)
+    #expect(reclaimed.fresh.map(\.kind) == [.unknown, .unknown])
+    #expect(reclaimed.fresh.map(\.reason).first == "it may have been sent before it was cancelled")
+    #expect(reclaimed.disposition == .finished)
+  }
+
+  @Test func whatIsInFlightGetsItsOwnOutcome() throws {
+    let entry = try held(4)
+    (entry.cursor, entry.inFlight) = (2, 2)
+    entry.cancel()
+    entry.settle(rules, now: now)
+    #expect(entry.disposition == nil)
+    rules.take(answer(entry, at: 1, .accepted, 200))
+    rules.take(answer(entry, at: 0, .unknown, 0, "it ended"))
+    entry.settle(rules, now: now)
+    #expect(entry.fresh.map(\.position) == [2, 3, 1])
+    #expect(entry.fresh.map(\.kind) == [.cancelled, .cancelled, .accepted])
+    guard case .deferred(_, false, _) = entry.disposition else {
+      Issue.record("\(entry.disposition as Any)")
+      return
+    }
+  }
+
+  /// Otherwise nobody would know later that it may have been sent.
+  @Test func aRetryHidesNoDeliveryWithoutAResponse() throws {
+    let entry = try held(2)
+    answered(
+      entry,
+      [
+        answer(entry, at: 0, .unknown, 0, "the connection ended"),
+        answer(entry, at: 1, .rejected, 429, after: 60, "TooManyRequests"),
+      ])
+    guard case .deferred(_, false, _) = entry.disposition else {
+      Issue.record("\(entry.disposition as Any)")
+      return
+    }
+  }
+
+  @Test func whatIsPausedGoesBackUntilItIsResumed() throws {
+    let entry = try held(2)
+    (entry.isCut, entry.isPaused) = (true, true)
+    entry.settle(rules, now: now)
+    #expect(entry.disposition == .released(at: PausedTime.due))
+  }
+
   @Test func whatWasNotSentGoesBackUntouched() throws {
     let entry = try held(2)
     entry.isCut = true

@@ -142,6 +142,7 @@ import Testing
     wanted.collapseID = "c"
     wanted.deadline = 2_000_000_000
     wanted.lane = .bulk
+    wanted.campaign = "sale é"
     _ = try queue.enqueue([wanted], at: now)
     let got = try queue.claim(join(queue), room: 9, at: now)
     #expect(got.map(\.content) == [wanted])
@@ -599,6 +600,254 @@ import Testing
           == "a: due is in UNIX milliseconds, at most a year ahead, not \(due)")
     }
     #expect(try queue.enqueue([entry("a", due: now + 365 * 86_400_000)], at: now) == 1)
+  }
+
+  // MARK: Campaigns
+
+  private func entry(_ id: String, of campaign: String?, due: Int64? = nil) -> NewEntry {
+    var entry = entry(id, due: due)
+    entry.campaign = campaign
+    return entry
+  }
+
+  private func counts(_ queue: any QueueEngine, _ campaign: String) throws
+    -> [PushOutcome.Kind: Int]
+  { try queue.campaignOutcomes(app: "shop")[campaign]?.counts ?? [:] }
+
+  @Test(arguments: Engine.here) func eachOutcomeOfACampaignCountsOnce(_ engine: Engine) throws {
+    let queue = try open(engine)
+    var list = many("list", 3)
+    list.campaign = "sale 1"
+    _ = try queue.enqueue(
+      [list, entry("a", of: "sale 1"), entry("b", of: "other"), entry("c", of: nil)], at: now)
+    #expect(try queue.campaignOutcomes(app: "shop") == [:])
+    let (slow, quick) = (try join(queue), try join(queue))
+    let first = try queue.claim(slow, room: 9, at: now)
+    try queue.record(
+      [
+        EntryUpdate(first[0], [outcome(0), outcome(2, .rejected)], .held),
+        EntryUpdate(first[2], [outcome(0, .unknown)], .finished),
+        EntryUpdate(first[3], [outcome()], .finished),
+      ], by: slow, at: now)
+    #expect(try counts(queue, "sale 1") == [.accepted: 1, .rejected: 1])
+    // Its lease has expired, and another one ends them too.
+    _ = try queue.renew(quick, at: now + 10)
+    _ = try queue.reclaim(silentSince: now + 1, at: now)
+    let second = try queue.claim(quick, room: 9, at: now)
+    #expect(second.map(\.content.id) == ["list", "a"])
+    #expect(second.map(\.content.campaign) == ["sale 1", "sale 1"])
+    try queue.record(
+      [
+        EntryUpdate(second[0], [outcome(1, .cancelled)], .finished),
+        EntryUpdate(second[1], [outcome(0, .dead)], .dead(line: "x")),
+      ], by: quick, at: now + 5)
+    try queue.record(
+      [
+        EntryUpdate(first[0], [outcome(1)], .finished),
+        EntryUpdate(first[1], [outcome()], .finished),
+      ],
+      by: slow, at: now + 9)
+    #expect(
+      try counts(queue, "sale 1") == [.accepted: 1, .rejected: 1, .cancelled: 1, .dead: 1])
+    #expect(try queue.campaignOutcomes(app: "shop")["sale 1"]?.changed == now + 5)
+    #expect(try counts(queue, "other") == [.unknown: 1])
+    #expect(try queue.campaignOutcomes(app: "shop").count == 2)
+    #expect(try queue.campaignOutcomes(app: "other") == [:])
+    // An app may have a name that the campaign of another has.
+    #expect(try queue.left(.campaigns, app: "shop") == [:])
+  }
+
+  @Test(arguments: Engine.here) func whatIsLeftOfACampaign(_ engine: Engine) throws {
+    let queue = try open(engine)
+    var (list, bulk) = (many("list", 300), entry("bulk", of: "sale"))
+    (list.campaign, bulk.lane) = ("sale", .bulk)
+    _ = try queue.enqueue(
+      [list, bulk, entry("a", of: "sale"), entry("b", of: "other"), entry("c", of: nil)], at: now)
+    var left = EntriesLeft()
+    left.waiting = EntriesLeft.Count(entries: 3, devices: 302)
+    #expect(try queue.left(.campaign("sale"), app: "shop") == ["sale": left])
+    let workerID = try join(queue)
+    let got = try queue.claim(workerID, room: 1, at: now)
+    try queue.record(
+      [EntryUpdate(got[0], (0..<100).map { outcome($0) }, .held)], by: workerID, at: now)
+    left.waiting = EntriesLeft.Count(entries: 2, devices: 2)
+    left.held = EntriesLeft.Count(entries: 1, devices: 200)
+    var other = EntriesLeft()
+    other.waiting = EntriesLeft.Count(entries: 1, devices: 1)
+    #expect(try queue.left(.campaigns, app: "shop") == ["sale": left, "other": other])
+    #expect(try queue.left(.id("a"), app: "shop") == ["sale": other])
+    #expect(try queue.left(.id("c"), app: "shop") == ["": other])
+    #expect(try queue.left(.id("none"), app: "shop") == [:])
+    #expect(try queue.left(.campaigns, app: "other") == [:])
+    try queue.record(
+      [EntryUpdate(got[0], (100..<300).map { outcome($0) }, .finished)], by: workerID, at: now)
+    left.waiting = EntriesLeft.Count(entries: 2, devices: 2)
+    left.held = EntriesLeft.Count()
+    #expect(try queue.left(.campaign("sale"), app: "shop") == ["sale": left])
+  }
+
+  @Test(arguments: Engine.here) func whatIsPausedWaitsUntilItIsResumed(_ engine: Engine) throws {
+    let queue = try open(engine)
+    _ = try queue.enqueue(
+      (0..<4).map { entry("sale-\($0)", of: "sale") } + [
+        entry("a", of: "other"), entry("b", of: nil),
+      ],
+      at: now)
+    let workerID = try join(queue)
+    let got = try queue.claim(workerID, room: 3, at: now)
+    try queue.record(
+      got.reversed().map { EntryUpdate($0, [], .released(at: PausedTime.due)) }, by: workerID,
+      at: now)
+    var left = EntriesLeft()
+    left.waiting = EntriesLeft.Count(entries: 4, devices: 4)
+    #expect(try queue.left(.campaign("sale"), app: "shop") == ["sale": left])
+    let others = try queue.claim(workerID, room: 9, at: now + 370 * 86_400_000)
+    #expect(others.map(\.content.id) == ["sale-3", "a", "b"])
+    try queue.record(
+      others.map { EntryUpdate($0, [], .released(at: PausedTime.due)) }, by: workerID, at: now)
+    #expect(try queue.bringBack(app: "shop", at: now) == 0)
+    #expect(try !queue.isAnythingThere(app: "shop", at: now + 370 * 86_400_000))
+    // As long as both are paused, only what has no campaign is not.
+    #expect(try queue.advance(app: "shop", cancelled: [], paused: ["sale", "other"], at: now) == 1)
+    #expect(try queue.advance(app: "other", cancelled: [], paused: [], at: now) == 0)
+    _ = try queue.enqueue([entry("new", of: "sale")], at: now)
+    #expect(try queue.advance(app: "shop", cancelled: [], paused: ["other"], at: now) == 4)
+    #expect(try queue.advance(app: "shop", cancelled: [], paused: ["other"], at: now) == 0)
+    let again = try queue.claim(workerID, room: 9, at: now)
+    #expect(
+      again.map(\.content.id) == ["sale-0", "sale-1", "sale-2", "sale-3", "b", "new"])
+    #expect(again.allSatisfy { $0.deliveries == 1 })
+  }
+
+  @Test(arguments: Engine.here, Lane.allCases) func whatIsCancelledWaitsForNoTime(
+    _ engine: Engine, _ lane: Lane
+  ) throws {
+    let queue = try open(engine)
+    let now = RelayClock.now
+    var all = ["deferred", "paused", "released"].map { entry($0, of: "sale") }
+    all.append(entry("scheduled", of: "sale", due: now + 600_000))
+    all.append(entry("other", of: "other", due: now + 600_000))
+    all.append(entry("single", of: nil, due: now + 600_000))
+    all.append(entry("late", of: nil, due: now + 600_000))
+    for index in all.indices { all[index].lane = lane }
+    _ = try queue.enqueue(all, at: now)
+    let workerID = try join(queue)
+    let got = try queue.claim(workerID, room: 9, at: now)
+    #expect(got.map(\.content.id) == ["deferred", "paused", "released"])
+    try queue.record(
+      [
+        EntryUpdate(got[0], [], .deferred(at: now + 60_000, isRequested: true, line: "429")),
+        EntryUpdate(got[1], [], .released(at: PausedTime.due)),
+        EntryUpdate(got[2], [], .released(at: now + 60_000)),
+      ], by: workerID, at: now)
+    #expect(try !queue.isAnythingThere(app: "shop", at: now))
+    #expect(
+      try queue.advance(
+        app: "shop", cancelled: [.campaign("sale"), .id("single")], paused: ["sale"], at: now) == 5)
+    #expect(try queue.isAnythingThere(app: "shop", at: now))
+    #expect(
+      try queue.claim(workerID, room: 9, at: now).map(\.content.id)
+        == ["deferred", "paused", "released", "scheduled", "single"])
+  }
+
+  /// A paused entry keeps its place in the line of its device, and so does a blocked one.
+  @Test(arguments: Engine.here) func inOrderNoPauseIsOvertaken(_ engine: Engine) throws {
+    let queue = try open(engine)
+    _ = try queue.enqueue(
+      [entry("a", of: "sale"), entry("b", of: nil), entry("c", of: "sale")], at: now)
+    let workerID = try join(queue)
+    let first = try inOrder(queue, workerID)
+    #expect(first.map(\.content.id) == ["a"])
+    try queue.record(
+      [EntryUpdate(first[0], [], .released(at: PausedTime.due))], by: workerID, at: now)
+    #expect(try inOrder(queue, workerID) == [])
+    _ = try queue.advance(app: "shop", cancelled: [.campaign("sale")], paused: [], at: now)
+    for id in ["a", "b", "c"] {
+      let got = try inOrder(queue, workerID)
+      #expect(got.map(\.content.id) == [id])
+      try finish(queue, got, by: workerID)
+    }
+  }
+
+  @Test(arguments: Engine.here) func campaignsAreForgottenWithTheirOutcomes(_ engine: Engine) throws
+  {
+    let queue = try open(engine)
+    let workerID = try join(queue)
+    for (id, campaign, time) in [("a", "old", now), ("b", "new", now), ("c", "new", now + 100)] {
+      _ = try queue.enqueue([entry(id, of: campaign)], at: now)
+      let got = try queue.claim(workerID, room: 9, at: now)
+      try queue.record([EntryUpdate(got[0], [outcome()], .finished)], by: workerID, at: time)
+    }
+    _ = try queue.trim(before: now)
+    #expect(try queue.campaignOutcomes(app: "shop").count == 2)
+    _ = try queue.trim(before: now + 1)
+    #expect(try queue.campaignOutcomes(app: "shop").mapValues(\.counts) == ["new": [.accepted: 2]])
+  }
+
+  @Test(arguments: Engine.here) func aCampaignIsLikeAnID(_ engine: Engine) throws {
+    let queue = try open(engine)
+    for name in ["", "a\0b", String(repeating: "x", count: 65)] {
+      #expect(fault { try queue.enqueue([entry("a", of: name)], at: now) }.contains("the campaign"))
+    }
+    let longest = String(repeating: "é", count: 64)
+    #expect(try queue.enqueue([entry("a", of: longest)], at: now) == 1)
+    #expect(try queue.claim(join(queue), room: 9, at: now).map(\.content.campaign) == [longest])
+  }
+
+  @Test(arguments: Engine.here) func anAppIsServedByItsWorkers(_ engine: Engine) throws {
+    let queue = try open(engine)
+    #expect(try !queue.isServed("shop", since: 0))
+    let workerID = try join(queue)
+    #expect(try queue.isServed("shop", since: now))
+    #expect(try !queue.isServed("shop", since: now + 2000))
+    #expect(try !queue.isServed("other", since: 0))
+    try queue.leave(workerID, line: "done", at: now)
+    #expect(try !queue.isServed("shop", since: 0))
+  }
+
+  @Test(arguments: Engine.here) func ordersAreForAllRelays(_ engine: Engine) throws {
+    let store = OrderStore(try open(engine), app: "shop")
+    let other = OrderStore(try open(engine), app: "shop")
+    #expect(try store.read() == Orders())
+    let now = now
+    try store.change { $0.set(.paused, of: "sale \"1\"", at: now) }
+    var calls = 0
+    let orders = try other.change { orders in
+      // Another command comes in between.
+      if calls == 0 { try store.change { $0.isPaused = true } }
+      calls += 1
+      orders.cancelledIDs.insert("x")
+    }
+    #expect(calls == 2)
+    #expect(orders.generation == 3)
+    #expect(try store.read() == orders)
+    #expect(orders.isPaused && orders.campaigns(.paused) == ["sale \"1\""])
+    // A change to the same is none.
+    #expect(try store.change { $0.isPaused = true }.generation == 3)
+    #expect(try OrderStore(open(engine), app: "other").read() == Orders())
+    try open(engine).setAppState("orders", "?", app: "shop")
+    #expect(fault { try store.read() } == "the orders of shop in the queue are unreadable: ?")
+  }
+
+  /// An order to cancel is kept while something waits for it, even for ever.
+  @Test(arguments: Engine.here) func oldOrdersAreForgotten(_ engine: Engine) throws {
+    let queue = try open(engine)
+    let store = OrderStore(queue, app: "shop")
+    let now = now
+    _ = try queue.enqueue([entry("a", of: "waits"), entry("b", of: nil)], at: now)
+    try store.change { orders in
+      orders.set(.cancelled, of: "waits", at: now)
+      orders.set(.cancelled, of: "old", at: now)
+      orders.set(.cancelled, of: "new", at: now + 2)
+      orders.set(.paused, of: "paused", at: now)
+      orders.cancelledIDs = ["b", "done"]
+    }
+    try store.forgetDoneIDs(store.read())
+    try store.forgetCancelled(before: now + 1)
+    let orders = try store.read()
+    #expect(orders.campaigns(.cancelled) == ["waits", "new"])
+    #expect(orders.campaigns(.paused) == ["paused"])
+    #expect(orders.cancelledIDs == ["b"])
   }
 
   // MARK: Order

@@ -6,7 +6,7 @@ import Testing
 
 /// Files of each layout that the queue has had, made by layouts.sql.
 @Suite struct SQLiteLayoutTests {
-  static let layouts = ["1-without-channel", "1", "2", "3-loose", "3", "4", "5"]
+  static let layouts = ["1-without-channel", "1", "2", "3-loose", "3", "4", "5", "6"]
 
   private let now = QueueRules.now
   private let place: SQLitePlace
@@ -42,7 +42,7 @@ import Testing
 
   /// Relays of other versions wrote their version number into files without changing them, and so
   /// does a producer that runs the text of --print-schema.
-  @Test(arguments: layouts, [nil, 2, 3, 4, 5, SQLiteSchema.version])
+  @Test(arguments: layouts, [nil, 2, 3, 4, 5, 6, SQLiteSchema.version])
   func eachLayoutBecomesTheOneOfNow(_ layout: String, _ number: Int?) throws {
     try make(layout)
     let tables = try place.strings("SELECT name FROM sqlite_master")
@@ -113,6 +113,22 @@ import Testing
       #expect(bad.map(\.token) == ["0b", "0d"])
       #expect(bad.map(\.number) == [7, 9])
     }
+  }
+
+  @Test func lanesAreKept() throws {
+    try make("6")
+    try write(
+      """
+      INSERT INTO entries (app, id, token, payload, lane) VALUES ('shop', 'a', '00', '{}', 'bulk');
+      INSERT INTO dead (number, app, id, token, payload, lane, made, deliveries, at)
+        VALUES (1000, 'shop', 'dead', '00', '{}', 'urgent', 1, 5, 2);
+      """)
+    let queue = try place.open()
+    let workerID = try queue.join(app: "shop", named: "test", at: now)
+    let got = try queue.claim(workerID, room: 9, at: now)
+    #expect(got.map(\.content.lane) == [.bulk])
+    #expect(got.map(\.content.campaign) == [nil])
+    #expect(try place.laneOfTheDead() == "urgent")
   }
 
   /// Values that looser checks allowed have a meaning with stricter ones.

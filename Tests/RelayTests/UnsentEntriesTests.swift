@@ -56,6 +56,15 @@ import Testing
     }
   }
 
+  @Test mutating func onlyTheMeantAreRemoved() {
+    for lane in Lane.allCases { for count in 1...3 { add(lane, count) } }
+    unsent.removeFirst(of: .bulk)
+    let removed = unsent.remove { $0.count == 2 || $0.lane == .urgent }
+    #expect(removed.map(\.count) == [1, 2, 3, 2, 2])
+    #expect(!unsent.hasUrgent)
+    #expect(unsent.removeAll().map(\.count) == [1, 3, 3])
+  }
+
   @Test mutating func allAreReturned() {
     for lane in Lane.allCases { add(lane) }
     for lane in Lane.allCases { add(lane, of: "sale") }

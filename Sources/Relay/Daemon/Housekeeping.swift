@@ -55,5 +55,13 @@ final class Housekeeping: Sendable {
     } catch {
       log.warning("old outcomes cannot be removed: \(error)")
     }
+    for app in wanted.apps {
+      do {
+        try OrderStore(queue, app: app.name).forgetCancelled(
+          before: RelayClock.now - Int64(outcomeRetentionS * 1000))
+      } catch {
+        log.warning("old orders cannot be removed: \(error)")
+      }
+    }
   }
 }

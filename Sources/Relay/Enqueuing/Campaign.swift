@@ -15,6 +15,8 @@ package struct Campaign {
   package var list: String?
   /// Default: `bulk` for a list, otherwise `normal`.
   package var lane: Lane?
+  /// Default: the ID of a list.
+  package var name: String?
   /// When its entries are due, in UNIX milliseconds.
   package var due: Int64?
   /// The fields that its entries share; without a payload it is empty.
@@ -38,6 +40,7 @@ package struct Campaign {
       guard alert == nil else { throw section.fault("payload", "alert is set too: give one") }
       entry.payload = try TextFile.read(file)
     }
+    name = try section.text("campaign")
     list = try section.file("tokens")
     entry.channel = try section.text("channel")
     entry.topic = try section.text("topic")
@@ -105,6 +108,7 @@ package struct Campaign {
     }
     for (name, text) in [
       ("id", id), ("app", app), ("topic", entry.topic), ("collapse_id", entry.collapseID),
+      ("campaign", name),
     ] {
       guard let text else { continue }
       guard !text.isEmpty else { throw RelayFault("\(name) is empty") }
@@ -131,6 +135,10 @@ package struct Campaign {
     entry.due = due
     if let fault = entry.dueFault(at: RelayClock.now) { throw fault }
     entry.lane = lane ?? (list == nil ? .normal : .bulk)
+    entry.campaign = name ?? (list == nil ? nil : entry.id)
+    if let fault = entry.campaign.flatMap({ NewEntry.fault(of: $0, "the campaign") }) {
+      throw fault
+    }
     return entry
   }
 

@@ -24,22 +24,31 @@ package struct NewEntry: Equatable, Sendable {
   package var lane = Lane.normal
   /// The UNIX millisecond before which no worker gets it; nil for none.
   package var due: Int64?
+  /// The campaign that it is counted, paused and cancelled with; nil for none.
+  package var campaign: String?
 }
 
 extension NewEntry {
   /// The reason why no queue accepts it; nil if it is valid.
   package var fault: RelayFault? {
-    // Bytes are cheaper to count than characters, and few bytes are few characters.
-    guard !id.isEmpty, id.utf8.count <= Self.longestID || id.unicodeScalars.count <= Self.longestID
-    else {
-      return RelayFault("the id '\(id)' does not have 1 to \(Self.longestID) characters")
-    }
-    // SQLite ends a text at a NUL, and would ignore the entry silently.
-    guard !id.utf8.contains(0) else {
-      return RelayFault("the id '\(id)' contains a NUL")
-    }
+    if let fault = Self.fault(of: id, "the id") { return fault }
+    if let campaign, let fault = Self.fault(of: campaign, "the campaign") { return fault }
     guard (token == nil ? 0 : 1) + (tokens == nil ? 0 : 1) + (channel == nil ? 0 : 1) == 1 else {
       return RelayFault("\(id): give one of token, tokens and channel")
+    }
+    return nil
+  }
+
+  /// The reason why this is no ID or campaign; nil if it is one.
+  package static func fault(of name: String, _ what: StaticString) -> RelayFault? {
+    // Bytes are cheaper to count than characters, and few bytes are few characters.
+    guard !name.isEmpty, name.utf8.count <= longestID || name.unicodeScalars.count <= longestID
+    else {
+      return RelayFault("\(what) '\(name)' does not have 1 to \(longestID) characters")
+    }
+    // SQLite ends a text at a NUL, and would ignore the entry silently.
+    guard !name.utf8.contains(0) else {
+      return RelayFault("\(what) '\(name)' contains a NUL")
     }
     return nil
   }

@@ -13,6 +13,8 @@ package struct PushOutcome: Equatable, Sendable {
     case refused
     /// It was delivered too often. The history is in `dead`.
     case dead
+    /// The operator cancelled it before it was sent.
+    case cancelled
   }
 
   /// The position in the entry's tokens; 0 for a single one.
@@ -55,6 +57,7 @@ package struct EntryUpdate: Equatable, Sendable {
   package var number: Int64
   package var app: String
   package var id: String
+  package var campaign: String?
   package var deliveries: Int
   package var outcomes: [PushOutcome]
   package var disposition: Disposition
@@ -73,6 +76,7 @@ extension EntryUpdate {
   package init(_ entry: Entry, _ outcomes: [PushOutcome], _ disposition: Disposition) {
     self.init(
       number: entry.number, app: entry.content.app, id: entry.content.id,
-      deliveries: entry.deliveries, outcomes: outcomes, disposition: disposition)
+      campaign: entry.content.campaign, deliveries: entry.deliveries, outcomes: outcomes,
+      disposition: disposition)
   }
 }

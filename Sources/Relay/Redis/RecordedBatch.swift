@@ -62,7 +62,7 @@ struct RecordedBatch {
     outcomes.end()
     records = outcomes.records
     var all = MessagePack.Writer()
-    all.addList(of: 4)
+    all.addList(of: 5)
     all.addList(of: others.count)
     all.add(written: parts)
     all.addList(of: 2 * outcomes.gone.count)
@@ -74,6 +74,13 @@ struct RecordedBatch {
       all.addList(of: count)
       all.add(written: list)
     }
+    let counts = updates.outcomesOfCampaigns()
+    all.addList(of: 3 * counts.count)
+    for count in counts {
+      all.add(count.campaign)
+      all.add(count.kind.rawValue)
+      all.add(count.count)
+    }
     bytes = all.bytes
     order = ends + others
   }
@@ -84,7 +91,9 @@ struct RecordedBatch {
     batch.addList(of: 9)
     batch.add(update.id)
     batch.add(update.deliveries)
-    func time(_ due: Int64) -> Int64 { max(1, due + ahead / 1000 * 1000) }
+    func time(_ due: Int64) -> Int64 {
+      due == PausedTime.due ? due : max(1, due + ahead / 1000 * 1000)
+    }
     func add(_ disposition: String, due: Int64 = 0, isRequested: Bool = false, line: String? = nil)
     {
       batch.add(disposition)

@@ -141,14 +141,14 @@ extension RedisScript {
         if owner and owner ~= entry then
           -- The ID is finished, or belongs to another entry.
           forget(entry)
-        elseif dues[index] then
+        elseif dues[index] and is_new then
           if not owner then
             new_ones[#new_ones + 1] = id
             new_ones[#new_ones + 1] = entry .. '|' .. last .. '|' .. positions
           end
           owners[id] = entry
           local time = string.format('%.0f', dues[index])
-          if is_new then put_back(entry, 0, time, '') else call('ZADD', lane_of(entry).later, time, entry) end
+          put_back(entry, 0, time, '')
         else
           is_full = is_full or left <= 0 or (weights[index] > left and #result > 0)
           if is_full then

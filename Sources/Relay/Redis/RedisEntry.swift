@@ -45,6 +45,13 @@ enum RedisEntry {
       case .collapseID: content.collapseID = given
       case .deadline: content.deadline = number
       case .lane: lane = given
+      case .campaign:
+        guard let given else { break }
+        guard NewEntry.fault(of: given, "the campaign") == nil else {
+          faults.set(field, "does not have 1 to \(NewEntry.longestID) characters")
+          break
+        }
+        content.campaign = given
       case .due:
         guard let number else { break }
         // One that may wait comes when it is due.
@@ -102,7 +109,7 @@ enum RedisEntry {
       ("push_type", entry.pushType),
       ("priority", entry.priority.map { "\($0)" }), ("expiry", entry.expiry.map { "\($0)" }),
       ("collapse_id", entry.collapseID), ("deadline", entry.deadline.map { "\($0)" }),
-      ("due", entry.due.map { "\($0)" }),
+      ("due", entry.due.map { "\($0)" }), ("campaign", entry.campaign),
     ]
     let written = given.filter { $0.1 != nil }
     command.add(entry.id)
@@ -118,7 +125,7 @@ enum RedisEntry {
 /// The fields that a producer fills in.
 private enum Field: CaseIterable {
   case id, token, tokens, channel, payload, topic, pushType, priority, expiry, collapseID, deadline
-  case lane, due
+  case lane, due, campaign
 
   var name: StaticString {
     switch self {
@@ -135,6 +142,7 @@ private enum Field: CaseIterable {
     case .deadline: "deadline"
     case .lane: "lane"
     case .due: "due"
+    case .campaign: "campaign"
     }
   }
 
@@ -153,7 +161,7 @@ private enum Field: CaseIterable {
       case 5: isOwn(.token) ? .token : .topic
       case 6: isOwn(.tokens) ? .tokens : .expiry
       case 7: isOwn(.channel) ? .channel : .payload
-      case 8: isOwn(.priority) ? .priority : .deadline
+      case 8: isOwn(.priority) ? .priority : isOwn(.deadline) ? .deadline : .campaign
       case 9: .pushType
       case 11: .collapseID
       default: nil

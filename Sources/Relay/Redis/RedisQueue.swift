@@ -421,6 +421,7 @@ package final class RedisQueue: QueueEngine {
         if last.isEmpty { break }
         from = "(\(last)"
       }
+      _ = try run(.trimCampaigns, app: app, "\(before)")
     }
     return total
   }

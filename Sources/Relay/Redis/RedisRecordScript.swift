@@ -1,6 +1,6 @@
 extension RedisScript {
   /// Atomically records outcomes and updates their entries. ARGV: worker ID, time; in MessagePack:
-  /// updates, gone devices, bad tokens, finished IDs; then the outcome records, as separate
+  /// updates, gone devices, bad tokens, finished IDs, outcomes of campaigns; then the outcome records, as separate
   /// arguments because Lua would hash them twice inside another string. Most entries finish in one
   /// step: for these only the ID is passed, grouped by the record that holds the entry's last
   /// outcome. Every other entry has an update: ID, deliveries, disposition, due time, 1 if APNs
@@ -14,7 +14,7 @@ extension RedisScript {
   static let record = RedisScript(
     #"""
     local worker, now = ARGV[1], ARGV[2]
-    local updates, devices, bad, ended = unpack(cmsgpack.unpack(ARGV[3]))
+    local updates, devices, bad, ended, counts = unpack(cmsgpack.unpack(ARGV[3]))
     -- Redis has no rollback, so commands that fail for a key of another type run first.
     ensure_groups()
     call('XLEN', out) call('ZCARD', gone) call('XLEN', dead)
@@ -23,6 +23,7 @@ extension RedisScript {
     local has_histories, has_deferrals = call('HLEN', histories) > 0, call('HLEN', deferrals) > 0
     local has_suspects = call('HLEN', suspects) > 0
     call('ZCARD', bad_tokens) call('ZCARD', feedback)
+    if #counts > 0 then call('HLEN', campaigns) end
 
     -- As many values as Lua can pass in one call.
     local MOST = 1000
@@ -95,6 +96,11 @@ extension RedisScript {
     end
     for place = 1, #devices, 2 do call('ZADD', gone, 'GT', devices[place + 1], devices[place]) end
     for place = 1, #bad, 2 do add_bad_token(bad[place], bad[place + 1], now) end
+
+    for place = 1, #counts, 3 do
+      call('HINCRBY', campaigns, counts[place + 1] .. ' ' .. counts[place], counts[place + 2])
+      call('HSET', campaigns, 'changed ' .. counts[place], now)
+    end
 
     local to_know, to_forget = {}, {}
     for record, list in ipairs(ended) do

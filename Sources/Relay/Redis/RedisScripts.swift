@@ -23,7 +23,7 @@ struct RedisScript: Sendable {
   static let keys = [
     "in", "out", "gone", "dead", "later", "ids", "histories", "deferrals", "workers", "readers",
     "worker_ids", "bad_tokens", "feedback", "app_state", "connections", "lines", "targets",
-    "suspects", "urgent", "bulk", "later_urgent", "later_bulk",
+    "suspects", "urgent", "bulk", "later_urgent", "later_bulk", "campaigns",
   ]
 
   /// The common start of all scripts.
@@ -36,7 +36,7 @@ struct RedisScript: Sendable {
     local APART, PAUSE, LONG_PAUSE = 2, 4000, 8000
     local input, out, gone, dead, later, ids, histories, deferrals, workers, readers, worker_ids,
       bad_tokens, feedback, app_state, connections, lines, targets, suspects, urgent, bulk,
-      later_urgent, later_bulk = unpack(KEYS)
+      later_urgent, later_bulk, campaigns = unpack(KEYS)
     local call = redis.call
 
     -- Each lane has a stream. An entry is known by its number in that, with the lane's mark before

@@ -13,8 +13,8 @@ extension SQLiteQueue {
     one + String(repeating: ", (?, ?, ?, ?, ?, ?, ?)", count: rowsTogether - 1)
   private static let any = """
     INSERT OR IGNORE INTO entries (\(plain), tokens, channel, topic, push_type, collapse_id, deadline, lane,
-      due)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      due, campaign)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
   package func enqueue(_ entries: [NewEntry], at now: Int64) throws -> Int {
@@ -69,6 +69,7 @@ extension SQLiteQueue {
     statement.bind(optional: entry.deadline)
     statement.bind(entry.lane.rawValue)
     statement.bind(entry.due ?? 0)
+    statement.bind(optional: entry.campaign)
   }
 }
 
@@ -81,6 +82,6 @@ extension NewEntry {
   /// Whether it uses only the common columns.
   fileprivate var isPlain: Bool {
     tokens == nil && channel == nil && topic == nil && pushType == nil && collapseID == nil
-      && deadline == nil && lane == .normal && due == nil
+      && deadline == nil && lane == .normal && due == nil && campaign == nil
   }
 }

@@ -19,10 +19,10 @@ enum SQLiteMigration {
         }
       }
     ),
-    // The checks and lanes of `entries`, which SQLite can change only by a new table, and current
-    // names.
+    // The checks, lanes and campaigns of `entries`, which SQLite can change only by a new table, and
+    // current names.
     (
-      6,
+      7,
       { database in
         try rebuild(
           "entries", database,

@@ -224,6 +224,17 @@ package final class SQLiteQueue: QueueEngine {
     }
   }
 
+  package func isServed(_ app: String, since time: Int64) throws -> Bool {
+    try read { database in
+      var workers = try HotStatement(
+        database, "SELECT number FROM workers WHERE app = ? AND heard >= ?", app, time)
+      while try workers.step() {
+        if locks.isTaken(workers.int(0)) { return true }
+      }
+      return false
+    }
+  }
+
   private func release(
     _ database: Database, _ worker: Int64, isAlone: Bool, at now: Int64, _ line: String
   ) throws -> Int {
@@ -272,7 +283,7 @@ package final class SQLiteQueue: QueueEngine {
 
   private static let columns = """
     number, app, id, token, tokens, payload, topic, push_type, priority, expiry, collapse_id,
-    deadline, deliveries, deferrals, channel, lane
+    deadline, deliveries, deferrals, channel, lane, campaign
     """
   private static let later = """
     SELECT \(columns) FROM entries
@@ -410,7 +421,7 @@ package final class SQLiteQueue: QueueEngine {
       var count = 0
       while left > 0, !lacksRoom, count < Self.most, try rows.step() {
         count += 1
-        if areSuspects, entries.count >= CrashGroup.most(after: Int(rows.int(16))) { break }
+        if areSuspects, entries.count >= CrashGroup.most(after: Int(rows.int(17))) { break }
         // A producer can bind invalid UTF-8 as text, and some languages do.
         var fault: String?
         let number = rows.int(0)
@@ -450,6 +461,7 @@ package final class SQLiteQueue: QueueEngine {
         content.collapseID = rows.text(10, "collapse_id", &fault)
         content.deadline = rows.optionalInt(11)
         content.lane = lane
+        content.campaign = rows.text(16, "campaign", &fault)
         entries.append(
           Entry(
             number: number, content: content, deliveries: Int(rows.int(12)),
@@ -532,6 +544,7 @@ package final class SQLiteQueue: QueueEngine {
             sql: "DELETE FROM suspects WHERE entry = ?", arguments: [update.number])
         }
       }
+      var counts = CampaignCounts()
       for update in updates {
         for outcome in update.outcomes {
           add.bind(update.app)
@@ -545,6 +558,9 @@ package final class SQLiteQueue: QueueEngine {
           add.bind(Int64(update.deliveries))
           add.bind(now)
           try add.run()
+          if let campaign = update.campaign, database.changesCount > 0 {
+            counts.add(outcome.kind, of: campaign, app: update.app)
+          }
           if let since = outcome.goneSince {
             try gone.execute(arguments: [update.app, outcome.token.text, since])
           }
@@ -578,9 +594,9 @@ package final class SQLiteQueue: QueueEngine {
           try database.execute(
             sql: """
               INSERT INTO dead (number, app, id, token, tokens, channel, payload, topic, push_type, priority,
-                expiry, collapse_id, deadline, lane, made, deliveries, history, at)
+                expiry, collapse_id, deadline, lane, campaign, made, deliveries, history, at)
               SELECT number, app, id, token, tokens, channel, payload, topic, push_type, priority, expiry,
-                collapse_id, deadline, lane, made, deliveries, coalesce(history || char(10), '') || ?, ?
+                collapse_id, deadline, lane, campaign, made, deliveries, coalesce(history || char(10), '') || ?, ?
               FROM entries WHERE number = ? AND worker = ?
               """,
             arguments: ["\(TimeText.of(now)) \(line)", now, update.number, workerID.number])
@@ -589,6 +605,7 @@ package final class SQLiteQueue: QueueEngine {
           }
         }
       }
+      try counts.store(in: database, at: now)
     }
   }
 
@@ -611,7 +628,10 @@ package final class SQLiteQueue: QueueEngine {
         return database.changesCount
       }
       total += count
-      if count == 0 { return total }
+      if count == 0 {
+        try trimCampaigns(before: before)
+        return total
+      }
     }
   }
 

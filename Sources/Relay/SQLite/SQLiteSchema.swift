@@ -1,7 +1,7 @@
 /// The tables of a queue in SQLite. Producers write `entries`, and read `outcomes`, `gone` and
 /// `dead`. Documentation/RELAY-QUEUE.md explains each column.
 package enum SQLiteSchema {
-  package static let version = 6
+  package static let version = 7
   /// "apns" in ASCII, by which the program `file` and this relay recognize the file.
   package static let applicationID = 0x6170_6E73
 
@@ -24,7 +24,7 @@ package enum SQLiteSchema {
     PRAGMA application_id = \(applicationID);
     PRAGMA user_version = \(version);
 
-    -- Entries to push. A producer fills in the columns up to lane, and due.
+    -- Entries to push. A producer fills in the columns up to campaign, and due.
     CREATE TABLE IF NOT EXISTS entries (
       number INTEGER PRIMARY KEY AUTOINCREMENT,
       app TEXT NOT NULL,
@@ -40,6 +40,7 @@ package enum SQLiteSchema {
       collapse_id TEXT,
       deadline INTEGER,
       lane TEXT NOT NULL DEFAULT '\(Lane.normal)',
+      campaign TEXT,
       made INTEGER NOT NULL DEFAULT (CAST(strftime('%s', 'now') AS INTEGER)),
       due INTEGER NOT NULL DEFAULT 0,
       worker INTEGER,
@@ -62,6 +63,8 @@ package enum SQLiteSchema {
       WHERE worker IS NULL AND due = 0;
     CREATE INDEX IF NOT EXISTS entries_later ON entries (app, lane, due)
       WHERE worker IS NULL AND due > 0;
+    CREATE INDEX IF NOT EXISTS entries_campaign ON entries (app, campaign, due)
+      WHERE campaign IS NOT NULL;
     CREATE INDEX IF NOT EXISTS entries_held ON entries (worker) WHERE worker IS NOT NULL;
 
     -- One row for each notification with an outcome. A reader remembers the last number it has
@@ -89,7 +92,13 @@ package enum SQLiteSchema {
     -- INSERT OR IGNORE ignores a row that violates a check, and says nothing.
     CREATE TRIGGER IF NOT EXISTS entries_lane BEFORE INSERT ON entries
       WHEN coalesce(NEW.lane, '') NOT IN (\(lanes))
-      BEGIN SELECT RAISE(ABORT, 'lane is urgent, normal or bulk'); END;
+        OR NEW.campaign IS NOT NULL AND (typeof(NEW.campaign) <> 'text'
+          OR length(NEW.campaign) NOT BETWEEN 1 AND \(NewEntry.longestID))
+      BEGIN
+        SELECT CASE WHEN coalesce(NEW.lane, '') NOT IN (\(lanes))
+          THEN RAISE(ABORT, 'lane is urgent, normal or bulk')
+          ELSE RAISE(ABORT, 'campaign is text of 1 to \(NewEntry.longestID) characters') END;
+      END;
 
     CREATE TRIGGER IF NOT EXISTS entries_due BEFORE INSERT ON entries
       WHEN NEW.due IS NOT 0 AND (
@@ -136,11 +145,23 @@ package enum SQLiteSchema {
       collapse_id TEXT,
       deadline INTEGER,
       lane TEXT NOT NULL DEFAULT '\(Lane.normal)',
+      campaign TEXT,
       made INTEGER NOT NULL,
       deliveries INTEGER NOT NULL,
       history TEXT,
       at INTEGER NOT NULL
     );
+
+    -- The number of outcomes of each campaign, and when the last one was recorded, in UNIX
+    -- milliseconds.
+    CREATE TABLE IF NOT EXISTS campaigns (
+      app TEXT NOT NULL,
+      campaign TEXT NOT NULL,
+      outcome TEXT NOT NULL,
+      devices INTEGER NOT NULL,
+      changed INTEGER NOT NULL,
+      PRIMARY KEY (app, campaign, outcome)
+    ) WITHOUT ROWID;
 
     -- Readers of outcomes. No outcome is trimmed before all of them have read it.
     CREATE TABLE IF NOT EXISTS readers (

@@ -57,6 +57,8 @@ package final class AppWorker: @unchecked Sendable {
   @exclusivity(unchecked) private var health = ServiceHealth()
   /// Whether other relays have the same settings.
   private var agreement: Agreement
+  /// What the operator wants of the app's entries.
+  private var standing: WorkerOrders
   /// The worker's quota of the app's connections; nil without a limit.
   private var quota: ConnectionQuota?
   /// The app's `per_second`, shared with other relays; nil without a limit.
@@ -94,6 +96,7 @@ package final class AppWorker: @unchecked Sendable {
       app, credentials, log: SessionLines(upTo: APNS_LOG_DEBUG) { lines.report($0) })
     problem = WorkerProblem(log)
     agreement = Agreement(app, named: WorkerLease.name)
+    standing = WorkerOrders(queue, app: app.name)
     quota = ConnectionQuota(app, leaseMS: Int64(settings.leaseS * 1000), session)
     rate = RateLimit(app.limits.perSecond, bucket: RateLimit.ofApp)
     window = rate.map { min(app.limits.window, $0.perSecond * Self.claimedS) } ?? app.limits.window
@@ -154,6 +157,7 @@ package final class AppWorker: @unchecked Sendable {
       // First, so that entries that were reclaimed are neither written nor extended.
       stayKnown(now)
       keepQuota(now)
+      followOrdersIfDue(now)
       if let drainUntil {
         cutUnsent()
         if now >= drainUntil || inHand == 0 {
@@ -218,6 +222,7 @@ package final class AppWorker: @unchecked Sendable {
   /// Whether no other event must come before a claim.
   private var canClaim: Bool {
     !agreement.isBroken && (!hasSuspects || inHand == 0) && quota?.isEmpty != true
+      && !standing.current.isPaused
   }
 
   /// When it may claim (monotonic); nil if another event must come first. Requires room for a
@@ -262,10 +267,57 @@ package final class AppWorker: @unchecked Sendable {
       isFree: inHand == 0, at: RelayClock.now)
     let count = entries.count
     hasSuspects = entries.contains { $0.crashes >= CrashGroup.apart }
+    // After the claim, because a campaign that was cancelled before it is not sent.
+    var blindness: (any Error)?
+    if entries.contains(where: { $0.content.campaign != nil }) {
+      do { try followOrders(RelayClock.monotonic) } catch { blindness = error }
+    }
     // Moved and not copied, because a copy would retain all of its strings.
     entries.reverse()
-    while let entry = entries.popLast() { take(entry) }
+    var hasStopped = false
+    while let entry = entries.popLast() {
+      hasStopped = take(entry, isBlind: blindness != nil) || hasStopped
+    }
+    if standing.current.isPaused { cutUnsent() }
+    if hasStopped { recordIfDue(RelayClock.monotonic, isLast: true) }
+    if let blindness { throw blindness }
     return count
+  }
+
+  // MARK: The operator's orders
+
+  private func followOrdersIfDue(_ now: Int64) {
+    guard standing.isDue(at: now) else { return }
+    do { try followOrders(now) } catch { report("the queue: \(error)", .staying) }
+  }
+
+  /// Reads the orders, and applies them if they have changed.
+  private func followOrders(_ now: Int64) throws {
+    if try standing.read(at: now) {
+      log.notice("the operator's orders have changed (generation \(standing.current.generation))")
+      if standing.current.isPaused { cutUnsent() }
+      for held in unsent.remove(where: { standing.current.state(of: $0.entry.content) != nil }) {
+        stop(held)
+        settle(held)
+      }
+      nextClaim = min(nextClaim, now)
+    }
+    guard standing.hasToAdvance(at: now) else { return }
+    // First, so that nothing is put back later by older orders.
+    recordIfDue(now, isLast: true)
+    if batch.isEmpty { try standing.advance(at: now, RelayClock.now) }
+  }
+
+  /// Ends what is not sent of an entry, or lets it wait, as the orders say. False if it is sent.
+  @discardableResult
+  private func stop(_ held: HeldEntry) -> Bool {
+    guard held.disposition == nil else { return false }
+    switch standing.current.state(of: held.entry.content) {
+    case nil: return false
+    case .cancelled: held.cancel()
+    case .paused: (held.isCut, held.isPaused) = (true, true)
+    }
+    return true
   }
 
   /// If it has few entries of a lane, claims more of them, beyond the window: a window full of one
@@ -307,15 +359,19 @@ package final class AppWorker: @unchecked Sendable {
     if wantsConnection { note(session.connect()) }
   }
 
-  private func take(_ entry: consuming Entry) {
+  /// True if the orders stop it. With `isBlind` they are unknown, and a campaign's entry is returned.
+  private func take(_ entry: consuming Entry, isBlind: Bool) -> Bool {
     figures.claimed += 1
     let held = HeldEntry(entry)
     count(held.unresolved + held.fresh.count, of: held)
-    if rules.refuses(held, now: RelayClock.now) || held.unresolved == 0 {
+    if isBlind, held.entry.content.campaign != nil { held.isCut = true }
+    let isStopped = held.isCut || standing.stopsAny && stop(held)
+    if isStopped || rules.refuses(held, now: RelayClock.now) || held.unresolved == 0 {
       settle(held)
     } else {
       unsent.append(held)
     }
+    return isStopped
   }
 
   /// Adds to the notifications in hand.
@@ -418,6 +474,7 @@ package final class AppWorker: @unchecked Sendable {
   }
 
   private func settle(_ held: HeldEntry) {
+    if held.isPaused { held.isPaused = standing.current.state(of: held.entry.content) == .paused }
     held.settle(rules, now: RelayClock.now)
     guard !held.fresh.isEmpty || held.disposition != nil else { return }
     batch.add(held)

@@ -28,6 +28,10 @@ final class HeldEntry {
   var retryReason = ""
   /// The rest is not sent: the relay stops, or others have the entry.
   var isCut = false
+  /// The rest waits until its campaign is resumed.
+  var isPaused = false
+  /// There was no response to some notification of this delivery.
+  var isInDoubt = false
   /// The disposition; nil while notifications are pending.
   var disposition: EntryUpdate.Disposition?
   /// Whether the entry is in the worker's list of entries to record.
@@ -92,6 +96,19 @@ final class HeldEntry {
     }
   }
 
+  /// Ends what is not sent by this worker. An earlier one may have sent it.
+  func cancel() {
+    let mayBeSent = entry.deliveries - entry.deferrals > 1
+    for position in cursor..<max(cursor, count) where !resolved.contains(position) {
+      end(
+        at: position,
+        PushOutcome(
+          position: position, token: token(at: position), kind: mayBeSent ? .unknown : .cancelled,
+          reason: mayBeSent ? "it may have been sent before it was cancelled" : ""))
+    }
+    cursor = count
+  }
+
   private var unansweredLine: String {
     "delivery \(entry.deliveries) without a response: \(retryReason)"
   }
@@ -112,8 +129,9 @@ final class HeldEntry {
         now() + Int64(retryS) * 1000, isGuess: isRequested && isGuess)
       if let last = entry.lastSecond, last < due / 1000 { due = (last + 1) * 1000 }
       if isRequested {
+        // Without a response to all of it, the delivery counts.
         disposition = .deferred(
-          at: due, isRequested: true, line: "\(retryReason), retry in \(retryS) s")
+          at: due, isRequested: !isInDoubt, line: "\(retryReason), retry in \(retryS) s")
       } else if retryReason.isEmpty {
         disposition = .released(at: due)
       } else {
@@ -123,7 +141,7 @@ final class HeldEntry {
       disposition = .deferred(
         at: now() + rules.redeliveryMS, isRequested: false, line: unansweredLine)
     } else {
-      disposition = .released(at: nil)
+      disposition = .released(at: isPaused ? PausedTime.due : nil)
     }
   }
 }
@@ -134,7 +152,8 @@ extension EntryUpdate {
   init(_ held: HeldEntry) {
     self.init(
       number: held.entry.number, app: held.entry.content.app, id: held.entry.content.id,
-      deliveries: held.entry.deliveries, outcomes: held.fresh,
+      campaign: held.entry.content.campaign, deliveries: held.entry.deliveries,
+      outcomes: held.fresh,
       disposition: held.disposition ?? .held)
   }
 }
@@ -175,7 +194,9 @@ struct DeliveryRules {
     case .cancelled: held.isCut = true
     case .unknown where delivery == .atMostOnce:
       held.end(at: result.position, result.outcome(.unknown))
-    case .unknown: held.retryReason = result.reason
+    case .unknown:
+      held.retryReason = result.reason
+      held.isInDoubt = true
     }
   }
 

@@ -119,6 +119,16 @@ struct UnsentEntries {
     if !blocked.isEmpty { blocked.removeAll(keepingCapacity: true) }
   }
 
+  /// Removes those for which `isMeant` is true, and keeps the order of the others.
+  mutating func remove(where isMeant: (HeldEntry) -> Bool) -> [HeldEntry] {
+    Lane.allCases.flatMap { lane in
+      let waiting = lines[lane].entries[lines[lane].start...]
+      let removed = waiting.filter(isMeant)
+      if !removed.isEmpty { lines[lane] = Line(entries: waiting.filter { !isMeant($0) }) }
+      return removed
+    }
+  }
+
   mutating func removeAll() -> [HeldEntry] {
     defer { self = UnsentEntries() }
     return Lane.allCases.flatMap { lanes[$0].all }

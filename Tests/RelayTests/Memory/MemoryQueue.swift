@@ -54,6 +54,7 @@ final class MemoryQueue: QueueEngine {
     var dead: [Row] = []
     var workers: [Int64: Worker] = [:]
     var outcomes: [Recorded] = []
+    var campaigns: [String: [String: CampaignOutcomes]] = [:]
     /// App and ID of everything that the queue knows.
     var ids: Set<[String]> = []
     var badTokens: [(app: String, token: BadToken)] = []
@@ -287,6 +288,12 @@ final class MemoryQueue: QueueEngine {
               Recorded(
                 app: update.app, id: update.id, outcome: outcome, deliveries: update.deliveries,
                 at: now))
+            if let campaign = update.campaign {
+              var all = state.campaigns[update.app] ?? [:]
+              all[campaign, default: CampaignOutcomes()].counts[outcome.kind, default: 0] += 1
+              all[campaign]?.changed = now
+              state.campaigns[update.app] = all
+            }
           }
           if let since = outcome.badSince {
             let device = GoneToken(token: outcome.token.text, since: since)
@@ -323,6 +330,9 @@ final class MemoryQueue: QueueEngine {
       let old = state.outcomes.filter { $0.at < before && !waiting.contains([$0.app, $0.id]) }
       state.outcomes.removeAll { $0.at < before && !waiting.contains([$0.app, $0.id]) }
       for one in old { state.ids.remove([one.app, one.id]) }
+      for (app, all) in state.campaigns {
+        state.campaigns[app] = all.filter { $0.value.changed >= before }
+      }
       return old.count
     }
   }
@@ -344,6 +354,56 @@ final class MemoryQueue: QueueEngine {
       }
       return all
     }
+  }
+
+  // MARK: Campaigns
+
+  func campaignOutcomes(app: String) -> [String: CampaignOutcomes] {
+    state.withLock { $0.campaigns[app] ?? [:] }
+  }
+
+  private static func isChosen(_ content: NewEntry, _ choice: EntryChoice) -> Bool {
+    switch choice {
+    case .campaign(let campaign): content.campaign == campaign
+    case .campaigns: content.campaign != nil
+    case .id(let id): content.id == id
+    }
+  }
+
+  func left(_ choice: EntryChoice, app: String) -> [String: EntriesLeft] {
+    state.withLock { state in
+      var all: [String: EntriesLeft] = [:]
+      for row in state.rows where row.content.app == app && Self.isChosen(row.content, choice) {
+        let resolved = state.outcomes.count { ($0.app, $0.id) == (app, row.content.id) }
+        let devices = ((try? EntryTargets(row.content).count) ?? 1) - resolved
+        let place = row.worker == nil ? \EntriesLeft.waiting : \EntriesLeft.held
+        all[row.content.campaign ?? "", default: EntriesLeft()][keyPath: place].entries += 1
+        all[row.content.campaign ?? ""]?[keyPath: place].devices += max(1, devices)
+      }
+      return all
+    }
+  }
+
+  func advance(
+    app: String, cancelled: [EntryChoice], paused: Set<String>, at now: Int64
+  ) -> Int {
+    state.withLock { state in
+      var count = 0
+      for (index, row) in state.rows.enumerated()
+      where row.content.app == app && row.worker == nil && row.due > 1 {
+        let isPaused = row.due == PausedTime.due && !paused.contains(row.content.campaign ?? "")
+        guard isPaused || cancelled.contains(where: { Self.isChosen(row.content, $0) }) else {
+          continue
+        }
+        state.rows[index].due = 1
+        count += 1
+      }
+      return count
+    }
+  }
+
+  func isServed(_ app: String, since time: Int64) -> Bool {
+    state.withLock { $0.workers.values.contains { $0.app == app && $0.heard >= time } }
   }
 
   // MARK: Tokens and values

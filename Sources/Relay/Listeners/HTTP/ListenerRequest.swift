@@ -49,7 +49,7 @@ package struct ListenerRequest: Equatable, Sendable {
 
   private static func isSingle(_ name: String) -> Bool {
     name.hasPrefix("apns-")
-      || ["authorization", "relay-app", "relay-lane", "relay-due"].contains(name)
+      || ["authorization", "relay-app", "relay-lane", "relay-due", "relay-campaign"].contains(name)
   }
 }
 

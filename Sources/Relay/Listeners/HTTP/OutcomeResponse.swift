@@ -27,6 +27,7 @@ enum OutcomeResponse {
         outcome.httpStatus, outcome.reason, timestampMS: outcome.goneSince.map { $0 * 1000 })
     case .refused: .refusal(400, "BadRequest", outcome.reason)
     case .expired: .refusal(400, "Expired", outcome.reason)
+    case .cancelled: .refusal(400, "Cancelled", "the operator cancelled it before it was sent")
     case .unknown: .refusal(502, "Unknown", outcome.reason)
     case .dead: .refusal(502, "TooManyDeliveries", outcome.reason)
     }

@@ -197,6 +197,13 @@ struct RequestRules {
           400, "BadRequest", "relay-due is in UNIX milliseconds, at most a year ahead")
       }
     }
+    if let campaign = request.header("relay-campaign") {
+      guard NewEntry.fault(of: campaign, "relay-campaign") == nil else {
+        throw .refusal(
+          400, "BadRequest", "relay-campaign has 1 to \(NewEntry.longestID) characters")
+      }
+      entry.campaign = campaign
+    }
   }
 
   /// Accepts only digits.

@@ -1,0 +1,133 @@
+import GRDB
+
+/// The outcomes of campaigns in a transaction.
+struct CampaignCounts {
+  private struct Name: Hashable {
+    var app: String
+    var campaign: String
+    var kind: PushOutcome.Kind
+  }
+
+  private var counts: [Name: Int64] = [:]
+
+  mutating func add(_ kind: PushOutcome.Kind, of campaign: String, app: String) {
+    counts[Name(app: app, campaign: campaign, kind: kind), default: 0] += 1
+  }
+
+  func store(in database: Database, at now: Int64) throws {
+    for (name, count) in counts {
+      var add = try HotStatement(
+        database,
+        """
+        INSERT INTO campaigns (app, campaign, outcome, devices, changed) VALUES (?, ?, ?, ?, ?)
+        ON CONFLICT (app, campaign, outcome)
+          DO UPDATE SET devices = devices + excluded.devices, changed = excluded.changed
+        """)
+      try add.run(name.app, name.campaign, name.kind.rawValue, count, now)
+    }
+  }
+}
+
+extension SQLiteQueue {
+  package func campaignOutcomes(app: String) throws -> [String: CampaignOutcomes] {
+    try counting.read { database in
+      var all: [String: CampaignOutcomes] = [:]
+      for row in try Row.fetchAll(
+        database, sql: "SELECT campaign, outcome, devices, changed FROM campaigns WHERE app = ?",
+        arguments: [app])
+      {
+        guard let kind = PushOutcome.Kind(rawValue: row[1]) else { continue }
+        var one = all[row[0]] ?? CampaignOutcomes()
+        one.counts[kind] = row[2]
+        one.changed = max(one.changed, row[3])
+        all[row[0]] = one
+      }
+      return all
+    }
+  }
+
+  package func left(_ choice: EntryChoice, app: String) throws -> [String: EntriesLeft] {
+    let chosen = Self.chosen(choice)
+    return try counting.read { database in
+      var all: [String: EntriesLeft] = [:]
+      for row in try Row.fetchAll(
+        database,
+        sql: """
+          SELECT coalesce(campaign, ''), worker IS NOT NULL, count(*), sum(CASE
+            WHEN tokens IS NULL OR NOT json_valid(tokens) THEN 1
+            ELSE max(1, json_array_length(tokens) - (SELECT count(*) FROM outcomes
+              WHERE outcomes.app = entries.app AND outcomes.id = entries.id)) END)
+          FROM entries WHERE app = ? AND \(chosen.condition) GROUP BY 1, 2
+          """, arguments: StatementArguments([app] + chosen.values))
+      {
+        let count = EntriesLeft.Count(entries: row[2], devices: row[3])
+        if row[1] {
+          all[row[0], default: EntriesLeft()].held = count
+        } else {
+          all[row[0], default: EntriesLeft()].waiting = count
+        }
+      }
+      return all
+    }
+  }
+
+  /// A condition about rows of `entries`, and its values.
+  private static func chosen(_ choice: EntryChoice) -> (condition: String, values: [String]) {
+    switch choice {
+    case .campaign(let campaign): ("campaign = ?", [campaign])
+    case .campaigns: ("campaign IS NOT NULL", [])
+    case .id(let id): ("id = ?", [id])
+    }
+  }
+
+  package func advance(
+    app: String, cancelled: [EntryChoice], paused: Set<String>, at now: Int64
+  ) throws -> Int {
+    var waiting = cancelled.map { choice in
+      let chosen = Self.chosen(choice)
+      return (
+        condition: """
+        app = ? AND \(chosen.condition) AND due > 1 AND due < \(SQLiteSchema.blocked)
+          AND worker IS NULL
+        """, values: [app] + chosen.values
+      )
+    }
+    let marks = paused.map { _ in "?" }.joined(separator: ", ")
+    waiting.append(
+      (
+        condition: """
+        app = ? AND lane IN (\(SQLiteSchema.lanes)) AND worker IS NULL AND due > 0
+          AND due = \(PausedTime.due) AND coalesce(campaign, '') NOT IN (\(marks))
+        """, values: [app] + paused
+      ))
+    return try waiting.reduce(0) { count, some in
+      let arguments = StatementArguments(some.values)
+      // Without a transaction that blocks others, because there are mostly none.
+      let isAnyThere = try read { database in
+        try Int.fetchOne(
+          database, sql: "SELECT 1 FROM entries WHERE \(some.condition) LIMIT 1",
+          arguments: arguments) == 1
+      }
+      guard isAnyThere else { return count }
+      return try change { database in
+        try database.execute(
+          sql: "UPDATE entries SET due = 1 WHERE \(some.condition)", arguments: arguments)
+        return count + database.changesCount
+      }
+    }
+  }
+
+  func trimCampaigns(before: Int64) throws {
+    let old = """
+      (SELECT app, campaign FROM campaigns GROUP BY app, campaign HAVING max(changed) < ?)
+      """
+    let isAnyThere = try read { database in
+      try Int.fetchOne(database, sql: "SELECT 1 FROM \(old) LIMIT 1", arguments: [before]) == 1
+    }
+    guard isAnyThere else { return }
+    try change { database in
+      try database.execute(
+        sql: "DELETE FROM campaigns WHERE (app, campaign) IN \(old)", arguments: [before])
+    }
+  }
+}

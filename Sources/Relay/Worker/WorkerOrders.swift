@@ -1,0 +1,48 @@
+/// The operator's orders, as a worker last read them.
+struct WorkerOrders {
+  /// How often a worker reads them.
+  private static let readMS: Int64 = 500
+  /// How often it looks for entries that wait though they are cancelled: producers add more.
+  private static let advanceMS: Int64 = 5000
+  /// For so long after an order, in UNIX milliseconds.
+  private static let advancedMS: Int64 = 600_000
+
+  private let store: OrderStore
+  private var text: String?
+  private var nextRead: Int64 = 0
+  private var nextAdvance: Int64?
+  private(set) var current = Orders()
+  /// Whether some entries are not sent.
+  private(set) var stopsAny = false
+
+  init(_ queue: any AppStateStore & CampaignStore, app: String) {
+    store = OrderStore(queue, app: app)
+  }
+
+  func isDue(at now: Int64) -> Bool { now >= nextRead }
+  /// Whether waiting entries do not follow the orders yet.
+  func hasToAdvance(at now: Int64) -> Bool { nextAdvance.map { now >= $0 } ?? false }
+
+  /// True if they have changed.
+  mutating func read(at now: Int64) throws -> Bool {
+    nextRead = now + Self.readMS
+    let text = try store.text()
+    guard text != self.text else { return false }
+    current = try Orders(text: text, app: store.app)
+    stopsAny = current.stopsAny
+    self.text = text
+    nextAdvance = now
+    return true
+  }
+
+  /// Makes waiting entries follow the orders.
+  mutating func advance(at now: Int64, _ clock: Int64) throws {
+    nextAdvance = now + Self.advanceMS
+    try store.advance(by: current, at: clock)
+    try store.forgetDoneIDs(current)
+    let isRecent = current.campaigns.values.contains {
+      $0.state == .cancelled && clock - $0.changed < Self.advancedMS
+    }
+    if !isRecent, current.cancelledIDs.isEmpty { nextAdvance = nil }
+  }
+}

@@ -1,0 +1,152 @@
+import ArgumentParser
+import Foundation
+import Relay
+
+/// The app of a command about campaigns.
+struct AppOptions: ParsableArguments {
+  @Option(help: ConfigurationFile.help)
+  var config: String?
+
+  @Option(help: .of("name", "The app, as the configuration names it. Default: the only one."))
+  var app: String?
+
+  func open() throws -> AppCampaigns {
+    let configuration = try ConfigurationFile.read(config)
+    let names = configuration.apps.map(\.name)
+    guard let app = app ?? (names.count == 1 ? names[0] : nil) else {
+      throw RelayCommand.refusal(
+        "--app is missing: the configuration has \(names.joined(separator: ", "))")
+    }
+    guard names.contains(app) else {
+      throw RelayCommand.refusal(
+        "the configuration has no app '\(app)': \(names.joined(separator: ", "))")
+    }
+    return AppCampaigns(
+      app: app, queue: try configuration.queue.open(),
+      leaseMS: Int64(configuration.queue.leaseS * 1000))
+  }
+}
+
+/// The campaigns of an app in its queue.
+struct AppCampaigns {
+  let app: String
+  let queue: any QueueEngine
+  let leaseMS: Int64
+
+  /// A relay may be restarting for so long.
+  private static let restartS = 3.0
+
+  var store: OrderStore { OrderStore(queue, app: app) }
+  var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+
+  func all() throws -> [CampaignReport] {
+    let (orders, outcomes) = (try store.read(), try queue.campaignOutcomes(app: app))
+    let left = try queue.left(.campaigns, app: app)
+    return Set(orders.campaigns.keys).union(outcomes.keys).union(left.keys).sorted().map { name in
+      CampaignReport(
+        name, orders.campaigns[name]?.state, left[name] ?? EntriesLeft(),
+        outcomes[name] ?? CampaignOutcomes())
+    }
+  }
+
+  /// Refuses a campaign that the queue does not know.
+  func report(of campaign: String) throws -> CampaignReport {
+    let (orders, outcomes) = (try store.read(), try queue.campaignOutcomes(app: app))
+    let left = try queue.left(.campaign(campaign), app: app)[campaign]
+    let order = orders.campaigns[campaign]
+    guard left != nil || outcomes[campaign] != nil || order != nil else {
+      throw RelayCommand.refusal(
+        "\(app) has no campaign '\(campaign)'; apns-relay list shows its campaigns")
+    }
+    return CampaignReport(
+      campaign, order?.state, left ?? EntriesLeft(), outcomes[campaign] ?? CampaignOutcomes())
+  }
+
+  func left(of id: String) throws -> EntriesLeft? {
+    try queue.left(.id(id), app: app).values.first
+  }
+
+  /// Calls `isDone` until it is true, in pauses that leave the queue to others. False if no relay
+  /// serves the app.
+  func wait(_ isDone: () throws -> Bool) throws -> Bool {
+    var unservedSince: Date?
+    while true {
+      let began = Date()
+      if try isDone() { return true }
+      if try queue.isServed(app, since: now - leaseMS) {
+        unservedSince = nil
+      } else if let since = unservedSince {
+        if began.timeIntervalSince(since) >= Self.restartS { return false }
+      } else {
+        unservedSince = began
+      }
+      Thread.sleep(forTimeInterval: max(0.1, 4 * Date().timeIntervalSince(began)))
+    }
+  }
+
+  /// Says that no relay carries out an order now.
+  func noted(_ what: String) -> ExitCode {
+    print(
+      "\(what): no relay serves \(app) now; the order is noted, and carried out when one starts")
+    return ExitCode(1)
+  }
+}
+
+/// A campaign as the commands show it.
+struct CampaignReport: Encodable {
+  struct Count: Encodable {
+    var entries: Int
+    var devices: Int
+
+    init(_ count: EntriesLeft.Count) { (entries, devices) = (count.entries, count.devices) }
+  }
+
+  var campaign: String
+  /// `paused`, `cancelled`, `sending`, or `done` if nothing is left.
+  var state: String
+  var waiting: Count
+  var held: Count
+  var outcomes: [String: Int]
+
+  init(
+    _ campaign: String, _ state: Orders.Campaign.State?, _ left: EntriesLeft,
+    _ outcomes: CampaignOutcomes
+  ) {
+    self.campaign = campaign
+    self.state = state?.rawValue ?? (left == EntriesLeft() ? "done" : "sending")
+    (waiting, held) = (Count(left.waiting), Count(left.held))
+    self.outcomes = Dictionary(
+      uniqueKeysWithValues: outcomes.counts.map { ($0.key.rawValue, $0.value) })
+  }
+
+  func count(_ kind: PushOutcome.Kind) -> Int { outcomes[kind.rawValue] ?? 0 }
+
+  /// The numbers of these outcomes, such as "3 accepted, 1 rejected", without zeros.
+  func text(of kinds: [PushOutcome.Kind] = PushOutcome.Kind.allCases) -> String {
+    kinds.filter { count($0) > 0 }.map { "\(count($0)) \($0)" }.joined(separator: ", ")
+  }
+
+  var line: String {
+    let ends = text()
+    return "\(campaign): \(state); \(waiting.devices) devices wait, \(held.devices) are held"
+      + (ends.isEmpty ? "" : "; \(ends)")
+  }
+
+  /// How a cancelled campaign ended.
+  var ending: String {
+    let sent = count(.accepted) + count(.rejected)
+    let parts = sent > 0 ? " (\(text(of: [.accepted, .rejected])))" : ""
+    let others = text(of: [.expired, .refused, .dead])
+    return
+      "\(campaign) is cancelled: \(sent) had gone out\(parts), \(count(.cancelled)) were cancelled"
+      + (count(.unknown) > 0 ? ", \(count(.unknown)) may have gone out (unknown)" : "")
+      + (others.isEmpty ? "" : ", \(others)")
+  }
+}
+
+/// Prints a value as JSON.
+func printJSON(_ value: some Encodable) throws {
+  let encoder = JSONEncoder()
+  encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+  print(String(decoding: try encoder.encode(value), as: UTF8.self))
+}

@@ -1,0 +1,120 @@
+import ArgumentParser
+import Foundation
+import Relay
+
+struct CancelCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "cancel",
+    abstract: "Cancel a campaign or an entry.",
+    discussion: """
+      What relays have not sent yet ends with the outcome cancelled; what is in flight gets its own \
+      outcome. The command waits until nothing is left, and says how much had gone out. After that \
+      nothing of it is sent any more, and what is added to a cancelled campaign is cancelled too.
+
+          apns relay cancel --app shop --campaign sale-1
+          apns relay cancel --app shop --id order-4711
+
+      What a crashed relay may have sent ends with the outcome unknown.
+
+      EXIT STATUS: 0 if nothing of it is left; 1 if the order is noted, and no relay serves the app now, \
+      or the app is paused; 2 if the queue does not know it, or if the command line, the configuration \
+      or the queue cannot be used.
+      """)
+
+  @OptionGroup var options: AppOptions
+
+  @Option(help: .of("name", "A campaign."))
+  var campaign: String?
+
+  @Option(help: .of("id", "An entry."))
+  var id: String?
+
+  @Flag(name: .customLong("no-wait"), help: "Only give the order.")
+  var noWait = false
+
+  @Flag(help: "Print the result as JSON.")
+  var json = false
+
+  func validate() throws {
+    guard (campaign == nil) != (id == nil) else {
+      throw ValidationError("give either --campaign or --id")
+    }
+  }
+
+  func run() throws {
+    try RelayCommand.refusing {
+      let campaigns = try options.open()
+      if let campaign { try cancel(campaign, campaigns) }
+      if let id { try cancel(id: id, campaigns) }
+    }
+  }
+
+  private func cancel(_ campaign: String, _ campaigns: AppCampaigns) throws {
+    _ = try campaigns.report(of: campaign)
+    let now = campaigns.now
+    let orders = try campaigns.store.change { $0.set(.cancelled, of: campaign, at: now) }
+    try end(campaign, campaigns, orders) {
+      try campaigns.queue.left(.campaign(campaign), app: campaigns.app)[campaign]
+    } said: {
+      let report = try campaigns.report(of: campaign)
+      if json { try printJSON(report) } else { print(report.ending) }
+    }
+  }
+
+  private struct IDReport: Encodable {
+    var id: String
+    /// The outcome of its first device.
+    var outcome: String?
+  }
+
+  private func cancel(id: String, _ campaigns: AppCampaigns) throws {
+    guard let left = try campaigns.left(of: id) else {
+      guard let known = try campaigns.queue.known([id], app: campaigns.app)[id] else {
+        throw RelayCommand.refusal("the queue of \(campaigns.app) knows no id '\(id)'")
+      }
+      let outcome = known.outcome.map { " with the outcome \($0.kind)" } ?? ""
+      throw RelayCommand.refusal("\(id) has ended\(outcome)")
+    }
+    let isList = left.waiting.devices + left.held.devices > 1
+    let orders = try campaigns.store.change { $0.cancelledIDs.insert(id) }
+    try end(id, campaigns, orders) {
+      try campaigns.left(of: id)
+    } said: {
+      try campaigns.store.change { $0.cancelledIDs.remove(id) }
+      let outcome = try campaigns.queue.known([id], app: campaigns.app)[id]?.outcome?.kind
+      if json { return try printJSON(IDReport(id: id, outcome: outcome?.rawValue)) }
+      if isList { return print("\(id): nothing of it is left") }
+      print(
+        outcome == .cancelled
+          ? "\(id) is cancelled" : "\(id) had ended before: \(outcome?.rawValue ?? "no outcome")")
+    }
+  }
+
+  /// Waits until nothing is left, and calls `said`.
+  private func end(
+    _ name: String, _ campaigns: AppCampaigns, _ orders: Orders,
+    left: () throws -> EntriesLeft?, said: () throws -> Void
+  ) throws {
+    if noWait {
+      try campaigns.store.advance(by: orders, at: campaigns.now)
+      if !json { print("\(name): the order to cancel it is noted") }
+      return
+    }
+    var isPaused = false
+    let isDone = try campaigns.wait {
+      // What has a time of its own may have become known only now.
+      try campaigns.store.advance(by: orders, at: campaigns.now)
+      guard let left = try left() else { return true }
+      isPaused = try left.held.entries == 0 && campaigns.store.read().isPaused
+      return isPaused
+    }
+    guard isDone else { throw campaigns.noted(name) }
+    guard !isPaused else {
+      print(
+        "\(name): \(campaigns.app) is paused; the order is noted, and carried out when it is resumed"
+      )
+      throw ExitCode(1)
+    }
+    try said()
+  }
+}

@@ -1,0 +1,72 @@
+import ArgumentParser
+import Relay
+
+struct ShowCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show",
+    abstract: "Show a campaign or an entry.",
+    discussion: """
+          apns relay show --app shop --campaign sale-1
+          apns relay show --app shop --id order-4711
+
+      EXIT STATUS: 0; 2 if the queue does not know it, or if the command line, the configuration or the \
+      queue cannot be used.
+      """)
+
+  @OptionGroup var options: AppOptions
+
+  @Option(help: .of("name", "A campaign."))
+  var campaign: String?
+
+  @Option(help: .of("id", "An entry."))
+  var id: String?
+
+  @Flag(help: "Print it as JSON.")
+  var json = false
+
+  private struct EntryReport: Encodable {
+    var id: String
+    /// `waiting`, `held` or `done`.
+    var state: String
+    /// The devices without an outcome.
+    var devices: Int
+    /// The outcome of its first device.
+    var outcome: String?
+    var reason: String?
+  }
+
+  func validate() throws {
+    guard (campaign == nil) != (id == nil) else {
+      throw ValidationError("give either --campaign or --id")
+    }
+  }
+
+  func run() throws {
+    try RelayCommand.refusing {
+      let campaigns = try options.open()
+      if let campaign {
+        let report = try campaigns.report(of: campaign)
+        return json ? try printJSON(report) : print(report.line)
+      }
+      guard let id else { return }
+      let (left, known) = (
+        try campaigns.left(of: id), try campaigns.queue.known([id], app: campaigns.app)[id]
+      )
+      guard left != nil || known != nil else {
+        throw RelayCommand.refusal("the queue of \(campaigns.app) knows no id '\(id)'")
+      }
+      let devices = (left?.waiting.devices ?? 0) + (left?.held.devices ?? 0)
+      let report = EntryReport(
+        id: id,
+        state: left.map { $0.held.entries > 0 ? "held" : "waiting" } ?? "done", devices: devices,
+        outcome: known?.outcome?.kind.rawValue, reason: known?.outcome?.reason)
+      if json { return try printJSON(report) }
+      let end = report.outcome.map { outcome in
+        "; \(outcome)" + (report.reason.map { $0.isEmpty ? "" : " (\($0))" } ?? "")
+      }
+      print(
+        "\(id): \(report.state)" + (left == nil ? "" : ", \(devices) devices without an outcome")
+          + (end ?? ""))
+    }
+  }
+}
