@@ -77,8 +77,12 @@ struct CancelCommand: ParsableCommand {
     }
     let isList = left.waiting.devices + left.held.devices > 1
     let orders = try campaigns.store.change { $0.cancelledIDs.insert(id) }
+    let began = campaigns.now
     try end(id, campaigns, orders) {
-      try campaigns.left(of: id)
+      if campaigns.now - began > OrderStore.knownMS {
+        try campaigns.store.advance(by: orders, ids: [id], at: campaigns.now)
+      }
+      return try campaigns.left(of: id)
     } said: {
       try campaigns.store.change { $0.cancelledIDs.remove(id) }
       let outcome = try campaigns.queue.known([id], app: campaigns.app)[id]?.outcome?.kind

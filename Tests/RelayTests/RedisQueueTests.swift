@@ -54,6 +54,17 @@ import Testing
       ])
   }
 
+  @Test func aFieldNamesTheCampaign() throws {
+    let queue = try place.open()
+    try add("id", "a", "token", "00", "payload", "{}", "campaign", "sale")
+    try add("id", "b", "token", "00", "payload", "{}", "campaign", "")
+    try add(
+      "id", "c", "token", "00", "payload", "{}", "campaign", String(repeating: "x", count: 65))
+    let got = try queue.claim(try join(queue), room: 9, at: now)
+    #expect(got.map(\.content.campaign) == ["sale", nil, nil])
+    #expect(got.map(\.fault) == [nil, nil, "campaign does not have 1 to 64 characters"])
+  }
+
   /// A producer's due time. Of two entries with one ID the first counts, though it waits.
   @Test func aFieldSaysWhenItIsDue() throws {
     let queue = try place.open()

@@ -126,6 +126,14 @@ import Testing
     }
   }
 
+  @Test func theCampaign() throws {
+    #expect(try entry([("relay-campaign", "sale 1")]).campaign == "sale 1")
+    #expect(try entry([]).campaign == nil)
+    for wrong in ["", String(repeating: "x", count: 65)] {
+      refused(400, "BadRequest", [("relay-campaign", wrong)])
+    }
+  }
+
   @Test(arguments: Lane.allCases) func theLane(_ lane: Lane) throws {
     #expect(try entry([("relay-lane", lane.rawValue)]).lane == lane)
     #expect(try entry([]).lane == .normal)

@@ -124,14 +124,17 @@ import Testing
   }
 
   /// INSERT OR IGNORE would ignore the violation of a check, and the producer would not know.
-  @Test func anUnknownLaneOrTimeIsAnError() throws {
+  @Test func anUnknownLaneTimeOrCampaignIsAnError() throws {
     let place = try SQLitePlace()
     _ = try place.open()
     let lanes = ["'fast'", "NULL", "1", "'Urgent'"].map { ("lane", $0, "urgent, normal or bulk") }
     let times = ["1900000000", "NULL", "-1", "1 << 60", "'soon'"].map {
       ("due", $0, "in UNIX milli")
     }
-    for (column, value, words) in lanes + times {
+    let campaigns = ["''", "x'61'", "'\(String(repeating: "x", count: 65))'"].map {
+      ("campaign", $0, "text of 1 to 64 characters")
+    }
+    for (column, value, words) in lanes + times + campaigns {
       let said = fault {
         try DatabaseQueue(path: place.file).write {
           try $0.execute(

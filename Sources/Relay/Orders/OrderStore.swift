@@ -29,13 +29,18 @@ package struct OrderStore: Sendable {
     }
   }
 
-  /// Lets entries wait no longer that the orders cancel, or do not pause any more.
+  /// So long after the order to cancel a single entry all workers know it, in milliseconds. Before
+  /// that one of them would send the entry if it was due.
+  package static let knownMS: Int64 = 1000
+
+  /// Lets entries wait no longer whose campaigns the orders cancel, or do not pause any more, and
+  /// these cancelled ones.
   @discardableResult
-  package func advance(by orders: Orders, at now: Int64) throws -> Int {
+  package func advance(by orders: Orders, ids: Set<String> = [], at now: Int64) throws -> Int {
     try queue.advance(
       app: app,
       cancelled: orders.campaigns(.cancelled).sorted().map { .campaign($0) }
-        + orders.cancelledIDs.sorted().map { .id($0) },
+        + ids.sorted().map { .id($0) },
       paused: orders.campaigns(.paused), at: now)
   }
 

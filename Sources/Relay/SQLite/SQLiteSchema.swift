@@ -95,9 +95,9 @@ package enum SQLiteSchema {
         OR NEW.campaign IS NOT NULL AND (typeof(NEW.campaign) <> 'text'
           OR length(NEW.campaign) NOT BETWEEN 1 AND \(NewEntry.longestID))
       BEGIN
-        SELECT CASE WHEN coalesce(NEW.lane, '') NOT IN (\(lanes))
-          THEN RAISE(ABORT, 'lane is urgent, normal or bulk')
-          ELSE RAISE(ABORT, 'campaign is text of 1 to \(NewEntry.longestID) characters') END;
+        SELECT CASE WHEN NEW.lane IN (\(lanes))
+          THEN RAISE(ABORT, 'campaign is text of 1 to \(NewEntry.longestID) characters')
+          ELSE RAISE(ABORT, 'lane is urgent, normal or bulk') END;
       END;
 
     CREATE TRIGGER IF NOT EXISTS entries_due BEFORE INSERT ON entries

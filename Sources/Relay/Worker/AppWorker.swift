@@ -269,7 +269,9 @@ package final class AppWorker: @unchecked Sendable {
     hasSuspects = entries.contains { $0.crashes >= CrashGroup.apart }
     // After the claim, because a campaign that was cancelled before it is not sent.
     var blindness: (any Error)?
-    if entries.contains(where: { $0.content.campaign != nil }) {
+    if entries.contains(where: { $0.content.campaign != nil })
+      || count > 0 && standing.isDue(at: RelayClock.monotonic)
+    {
       do { try followOrders(RelayClock.monotonic) } catch { blindness = error }
     }
     // Moved and not copied, because a copy would retain all of its strings.

@@ -1,6 +1,6 @@
 /// The operator's orders, as a worker last read them.
 struct WorkerOrders {
-  /// How often a worker reads them.
+  /// How often a worker reads them, see `OrderStore.knownMS`.
   private static let readMS: Int64 = 500
   /// How often it looks for entries that wait though they are cancelled: producers add more.
   private static let advanceMS: Int64 = 5000
@@ -26,19 +26,24 @@ struct WorkerOrders {
   /// True if they have changed.
   mutating func read(at now: Int64) throws -> Bool {
     nextRead = now + Self.readMS
-    let text = try store.text()
+    let text: String?
+    do { text = try store.text() } catch {
+      // Each attempt may wait for the queue.
+      nextRead = RelayClock.monotonic + Self.readMS
+      throw error
+    }
     guard text != self.text else { return false }
     current = try Orders(text: text, app: store.app)
     stopsAny = current.stopsAny
     self.text = text
-    nextAdvance = now
+    nextAdvance = current.cancelledIDs.isEmpty ? now : RelayClock.monotonic + OrderStore.knownMS
     return true
   }
 
   /// Makes waiting entries follow the orders.
   mutating func advance(at now: Int64, _ clock: Int64) throws {
     nextAdvance = now + Self.advanceMS
-    try store.advance(by: current, at: clock)
+    try store.advance(by: current, ids: current.cancelledIDs, at: clock)
     try store.forgetDoneIDs(current)
     let isRecent = current.campaigns.values.contains {
       $0.state == .cancelled && clock - $0.changed < Self.advancedMS
