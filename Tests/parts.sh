@@ -189,8 +189,11 @@ relay() {
 relay_kills() {
   Tests/Relay/kills --seeds 5 && Tests/Relay/kills --listener --entries 400 --seeds 1 && Tests/Relay/kills --redis --seeds 5
 }
-kills_sqlite() { Tests/Relay/kills --seeds 40 --from 100 && Tests/Relay/kills --listener --entries 400 --seeds 8; }
-kills_redis() { Tests/Relay/kills --redis --seeds 40 --from 100; }
+kills_sqlite() {
+  Tests/Relay/kills --seeds 40 --from 100 && Tests/Relay/kills --listener --entries 400 --seeds 8 &&
+    Tests/Relay/cancels --seeds 15
+}
+kills_redis() { Tests/Relay/kills --redis --seeds 40 --from 100 && Tests/Relay/cancels --redis --seeds 15; }
 relay_planted() { Tests/Relay/planted; }
 # Every order of the steps of two relays and their queue, in a model.
 queue_model() { Tests/Relay/Model/run; }

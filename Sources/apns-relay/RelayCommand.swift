@@ -19,8 +19,7 @@ struct RelayCommand: ParsableCommand {
           apns relay --config relay.yaml --check     tries queue, credentials and services
           apns relay --config relay.yaml             runs until SIGTERM; SIGHUP reloads
           apns enqueue --config relay.yaml --app shop --alert Hello 5f79cfda4d01aa3a
-          apns relay list --config relay.yaml        lists campaigns; show, pause, resume and cancel
-                                                     are about one of them
+          apns relay list --config relay.yaml        lists campaigns; pause, resume, cancel: each of one
           apns relay guard --config relay.yaml       shows whether bad tokens are ignored, and why
           apns relay health --config relay.yaml      asks the running relay whether it works
 
