@@ -22,6 +22,10 @@ struct RelayCommand: ParsableCommand {
           apns relay list --config relay.yaml        lists campaigns; pause, resume, cancel: each of one
           apns relay guard --config relay.yaml       shows whether bad tokens are ignored, and why
           apns relay health --config relay.yaml      asks the running relay whether it works
+          apns relay outcomes --follow               prints the notifications' outcomes as they come
+          apns relay dead                            prints the dead letters and their histories
+          apns relay retry --id order-4711           gives a dead letter back to the queue
+          apns relay discard --older-than 30d        ends dead letters for good
 
       EXIT STATUS: 0 after a graceful end; 1 if a check found an error; 2 if the command line, the \
       configuration, the credentials or the queue cannot be used.
@@ -29,7 +33,8 @@ struct RelayCommand: ParsableCommand {
     version: "apns-relay \(String(cString: apns_version()))",
     subcommands: [
       Run.self, Enqueue.self, ListCommand.self, ShowCommand.self, PauseCommand.self,
-      ResumeCommand.self, CancelCommand.self, GuardState.self, Health.self,
+      ResumeCommand.self, CancelCommand.self, Outcomes.self, DeadLetters.self, Retry.self,
+      Discard.self, GuardState.self, Health.self,
     ], defaultSubcommand: Run.self)
 
   static func main() {
@@ -59,7 +64,7 @@ struct RelayCommand: ParsableCommand {
   }
 
   /// Removes secrets that the message may quote.
-  private static func report(_ message: String) {
+  static func report(_ message: String) {
     let text = Redaction.of(message, given: CommandLine.arguments)
     FileHandle.standardError.write(Data("\(text)\n".utf8))
   }

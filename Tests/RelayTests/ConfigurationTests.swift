@@ -262,7 +262,8 @@ import Testing
     assertFault(
       "queue:\n  file: q\n  leas: 5s\n" + Self.least,
       "relay.yaml:3: queue.leas: unknown key; expected one of "
-        + "file, redis, sync, poll, lease, max_deliveries, outcome_retention"
+        + "file, redis, sync, poll, lease, max_deliveries, outcome_retention, "
+        + "dead_retention, gone_retention"
     )
     assertFault(
       Self.least + "    limits:\n      connections: 65\n",

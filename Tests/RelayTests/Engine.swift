@@ -34,6 +34,8 @@ protocol QueuePlace {
   func history(of id: String) throws -> String
   /// The lane of the first dead letter.
   func laneOfTheDead() throws -> String?
+  /// The tokens of the gone devices, sorted.
+  func gone() throws -> [String]
 }
 
 extension EntryQueue {

@@ -26,6 +26,10 @@ final class RedisPlace: QueuePlace {
 
   func laneOfTheDead() throws -> String? { try server.stream("apns:{shop}:dead").first?["lane"] }
 
+  func gone() throws -> [String] {
+    try server.ask("ZRANGE", "apns:{shop}:gone", "0", "-1").list.compactMap(\.text).sorted()
+  }
+
   // MARK: Records of streams
 
   static func ends(_ records: [[String: String]]) throws -> [String] {
@@ -68,4 +72,10 @@ struct ClusterPlace: QueuePlace {
   }
 
   func laneOfTheDead() throws -> String? { try cluster.stream("apns:{shop}:dead").first?["lane"] }
+
+  func gone() throws -> [String] {
+    let key = "apns:{shop}:gone"
+    return try cluster.ask(cluster.owner(RedisSlot.of(key)), "ZRANGE", key, "0", "-1").list
+      .compactMap(\.text).sorted()
+  }
 }

@@ -1,12 +1,12 @@
 /// A time as a configuration has it: a number and its unit, such as 500ms, 30s, 10m, 24h or 30d.
-enum DurationText {
+package enum DurationText {
   /// In milliseconds.
   private static let units = [
     ("d", 86_400_000.0), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
   ]
 
   /// nil if it is something else. 0 needs no unit.
-  static func seconds(_ text: String) -> Double? {
+  package static func seconds(_ text: String) -> Double? {
     if text == "0" { return 0 }
     let number = text.prefix { "0123456789.".contains($0) }
     guard let unit = units.first(where: { $0.0 == text.dropFirst(number.count) }),

@@ -15,6 +15,8 @@ package struct RelayConfiguration: Equatable, Sendable {
     package var leaseS = 30.0
     package var maxDeliveries = 5
     package var outcomeRetentionS = 30 * 86_400.0
+    package var deadRetentionS = 90 * 86_400.0
+    package var goneRetentionS = 90 * 86_400.0
 
     init(_ engines: [any QueueLocation.Type] = queueEngines) {
       locations = QueueLocations(engines)
@@ -29,6 +31,9 @@ package struct RelayConfiguration: Equatable, Sendable {
     /// The queue's name without its password.
     package var name: String { locations.named.name }
     package func open() throws -> any QueueEngine { try locations.named.open(sync) }
+    package func openForReading() throws -> any QueueReading {
+      try locations.named.openForReading()
+    }
 
     /// The engines' keys, and those of every queue.
     var options: [RelayOption<Self>] {
@@ -52,6 +57,12 @@ package struct RelayConfiguration: Equatable, Sendable {
       .duration(
         "outcome_retention", \.outcomeRetentionS, 0...36_500 * 86_400,
         "how long outcomes are kept; 0: forever"),
+      .duration(
+        "dead_retention", \.deadRetentionS, 0...36_500 * 86_400,
+        "how long dead letters are kept, and their outcomes; 0: forever"),
+      .duration(
+        "gone_retention", \.goneRetentionS, 0...36_500 * 86_400,
+        "how long gone devices are kept; 0: forever"),
     ]
   }
 

@@ -2,8 +2,8 @@ import Foundation
 import Logging
 import Synchronization
 
-/// Removes old outcomes and bad tokens, and keeps free space, on a separate thread, because the
-/// queue may be slow.
+/// Removes old outcomes, dead letters, gone devices and bad tokens, and keeps free space, on a
+/// separate thread, because the queue may be slow.
 final class Housekeeping: Sendable {
   private static let trimMS: Int64 = 3_600_000
   private static let roomS: UInt32 = 5
@@ -42,26 +42,32 @@ final class Housekeeping: Sendable {
   private func trim() {
     let wanted = configuration.withLock { $0 }
     let rememberS = wanted.apps.map(\.guarding.rememberS).max() ?? 0
-    let outcomeRetentionS = wanted.queue.outcomeRetentionS
     do {
       _ = try queue.forgetBadTokens(before: RelayClock.now - Int64(rememberS * 1000))
     } catch {
       log.warning("old bad tokens cannot be removed: \(error)")
     }
-    guard outcomeRetentionS > 0 else { return }
-    do {
-      let count = try queue.trim(before: RelayClock.now - Int64(outcomeRetentionS * 1000))
-      if count > 0 { log.info("\(count) old outcomes removed") }
-    } catch {
-      log.warning("old outcomes cannot be removed: \(error)")
+    // Dead letters first, because they keep their outcomes.
+    remove("dead letters", after: wanted.queue.deadRetentionS, queue.trimDeadLetters)
+    remove("outcomes", after: wanted.queue.outcomeRetentionS, queue.trim)
+    remove("gone devices", after: wanted.queue.goneRetentionS) {
+      try queue.trimGone(before: $0, at: RelayClock.now)
     }
     for app in wanted.apps {
-      do {
-        try OrderStore(queue, app: app.name).forgetCancelled(
-          before: RelayClock.now - Int64(outcomeRetentionS * 1000))
-      } catch {
-        log.warning("old orders cannot be removed: \(error)")
+      remove("orders of \(app.name)", after: wanted.queue.outcomeRetentionS) {
+        try OrderStore(queue, app: app.name).forgetCancelled(before: $0)
       }
+    }
+  }
+
+  /// Nothing is removed after 0 s.
+  private func remove(_ what: String, after retentionS: Double, _ trim: (Int64) throws -> Int) {
+    guard retentionS > 0 else { return }
+    do {
+      let count = try trim(RelayClock.now - Int64(retentionS * 1000))
+      if count > 0 { log.info("\(count) old \(what) removed") }
+    } catch {
+      log.warning("old \(what) cannot be removed: \(error)")
     }
   }
 }

@@ -50,17 +50,19 @@ package struct OrderStore: Sendable {
     if !done.isEmpty { try change { $0.cancelledIDs.subtract(done) } }
   }
 
-  /// Forgets campaigns that were cancelled before this time, and of which nothing is left.
-  func forgetCancelled(before time: Int64) throws {
+  /// Forgets campaigns that were cancelled before this time, and of which nothing is left. Returns
+  /// their number.
+  func forgetCancelled(before time: Int64) throws -> Int {
     let old = try read().campaigns.filter {
       $0.value.state == .cancelled && $0.value.changed < time
     }
     let done = try old.keys.filter { try queue.left(.campaign($0), app: app).isEmpty }
-    guard !done.isEmpty else { return }
+    guard !done.isEmpty else { return 0 }
     try change { orders in
       for campaign in done where orders.campaigns[campaign] == old[campaign] {
         orders.set(nil, of: campaign, at: time)
       }
     }
+    return done.count
   }
 }

@@ -14,6 +14,8 @@ protocol QueueLocation: Equatable, Sendable {
   /// The name without its password.
   var name: String { get }
   func open(_ sync: QueueSync) throws -> any QueueEngine
+  /// Opens it without changing anything.
+  func openForReading() throws -> any QueueReading
   /// The directory for the relay's own files; nil for that of the configuration.
   var directory: String? { get }
   /// The reason why an app cannot have this name; nil if it can.
@@ -23,6 +25,7 @@ protocol QueueLocation: Equatable, Sendable {
 extension QueueLocation {
   var directory: String? { nil }
   func fault(ofApp name: String) -> String? { nil }
+  func openForReading() throws -> any QueueReading { try open(.process) }
   fileprivate var ownOptions: [RelayOption<QueueLocations>] {
     Self.options.map { $0.of({ $0[Self.self] }, { $0[Self.self] = $1 }) }
   }

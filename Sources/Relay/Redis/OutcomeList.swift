@@ -103,26 +103,34 @@ struct OutcomeList {
   }
 
   /// Parses such a list; empty if it is malformed.
-  static func read(_ json: String) -> [PushOutcome] {
-    let reader = RawJSON(json)
-    guard let places = try? reader.elements() else { return [] }
-    return places.flatMap { outcomes(of: $0, reader) }
+  static func read(_ json: String) -> [PushOutcome] { elements(json).flatMap(\.outcomes) }
+
+  /// Outcomes of an entry.
+  struct Element {
+    var id: String
+    var deliveries: Int
+    var outcomes: [PushOutcome]
   }
 
-  /// Parses one element.
-  private static func outcomes(of place: Range<Int>, _ reader: RawJSON) -> [PushOutcome] {
+  static func elements(_ json: String) -> [Element] {
+    let reader = RawJSON(json)
+    guard let places = try? reader.elements() else { return [] }
+    return places.compactMap { element(at: $0, reader) }
+  }
+
+  private static func element(at place: Range<Int>, _ reader: RawJSON) -> Element? {
     var members: [RawJSON.Member] = []
-    guard (try? reader.members(of: place, into: &members)) != nil else { return [] }
+    guard (try? reader.members(of: place, into: &members)) != nil else { return nil }
     func value(_ name: String) -> String? {
       Array(name.utf8).withUnsafeBufferPointer { reader.last($0, of: members, members.indices) }
         .map { text($0.value, reader) }
     }
     guard let kind = value("outcome").flatMap({ PushOutcome.Kind(rawValue: $0) }),
       let devices = value("devices")
-    else { return [] }
+    else { return nil }
     let (reason, status) = (value("reason") ?? "", value("http_status").flatMap { Int($0) } ?? 0)
     let list = RawJSON(devices)
-    return ((try? list.elements()) ?? []).compactMap { place in
+    let outcomes: [PushOutcome] = ((try? list.elements()) ?? []).compactMap { place in
       let device = RawJSON(text(place, list))
       guard let parts = try? device.elements(), parts.count == 3,
         let position = Int(text(parts[1], device))
@@ -133,6 +141,9 @@ struct OutcomeList {
       outcome.apnsID = PushID(text(parts[2], device))
       return outcome
     }
+    return Element(
+      id: value("id") ?? "", deliveries: value("deliveries").flatMap { Int($0) } ?? 0,
+      outcomes: outcomes)
   }
 
   /// The text of a string; any other value as it is written.

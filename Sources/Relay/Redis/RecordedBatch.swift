@@ -41,7 +41,7 @@ struct RecordedBatch {
     var (ends, others) = ([Int](), [Int]())
     for index in updates.indices {
       var after = known[index].resolved
-      outcomes.add(updates[index], &after)
+      let kept = outcomes.add(updates[index], &after)
       while ended.count <= outcomes.records.count {
         ended.append(MessagePack.Writer())
         endedCounts.append(0)
@@ -54,10 +54,15 @@ struct RecordedBatch {
         continue
       }
       others.append(index)
+      parts.addList(of: kept == nil ? 9 : 11)
       Self.add(updates[index], ahead: ahead, at: now, to: &parts)
       parts.add(isEmpty ? 0 : outcomes.records.count + 1)
       parts.add(known[index].text)
       parts.add(after.text)
+      if let kept {
+        parts.add(kept.positions.text)
+        parts.add(kept.record)
+      }
     }
     outcomes.end()
     records = outcomes.records
@@ -88,7 +93,6 @@ struct RecordedBatch {
   private static func add(
     _ update: EntryUpdate, ahead: Int64, at now: Int64, to batch: inout MessagePack.Writer
   ) {
-    batch.addList(of: 9)
     batch.add(update.id)
     batch.add(update.deliveries)
     func time(_ due: Int64) -> Int64 {

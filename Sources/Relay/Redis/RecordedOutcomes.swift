@@ -22,6 +22,8 @@ struct RecordedOutcomes {
   private var list: OutcomeList
   /// The number of outcomes that are not in `records` yet.
   private var rest: Int
+  /// The next entry begins a record.
+  private var isClosed = false
 
   /// `count` is the number of outcomes in the batch.
   init(of count: Int) {
@@ -29,19 +31,39 @@ struct RecordedOutcomes {
     list = OutcomeList(of: min(count, Self.longest))
   }
 
-  /// Adds the outcomes of an update, and their positions to `after`.
-  mutating func add(_ update: EntryUpdate, _ after: inout PositionSet) {
+  /// The outcomes that a dead letter keeps when it is given back.
+  struct Kept {
+    var positions: PositionSet
+    /// The record with the last of them, counted from 1; 0 if this batch has none.
+    var record = 0
+  }
+
+  /// Adds the outcomes of an update, and their positions to `after`. The outcomes `dead` of an entry
+  /// have a record of their own, which is removed when the entry is given back.
+  mutating func add(_ update: EntryUpdate, _ after: inout PositionSet) -> Kept? {
+    if isClosed { end() }
+    isClosed = false
     // Accepted ones first, so that they share an element of the record.
-    let count = add(update, accepted: true, &after)
-    if count < update.outcomes.count { _ = add(update, accepted: false, &after) }
+    var count = add(update, .accepted, is: true, &after)
+    guard case .dead = update.disposition else {
+      if count < update.outcomes.count { _ = add(update, .accepted, is: false, &after) }
+      return nil
+    }
+    count += add(update, .dead, is: false, but: .accepted, &after)
+    let kept = Kept(positions: after, record: count > 0 ? records.count + 1 : 0)
+    end()
+    _ = add(update, .dead, is: true, &after)
+    isClosed = true
+    return kept
   }
 
   private mutating func add(
-    _ update: EntryUpdate, accepted isAccepted: Bool, _ after: inout PositionSet
+    _ update: EntryUpdate, _ kind: PushOutcome.Kind, is wanted: Bool,
+    but other: PushOutcome.Kind? = nil, _ after: inout PositionSet
   ) -> Int {
     var count = 0
     update.forEachOutcome { outcome in
-      guard (outcome.pointee.kind == .accepted) == isAccepted else { return }
+      guard (outcome.pointee.kind == kind) == wanted, outcome.pointee.kind != other else { return }
       count += 1
       if list.count == Self.longest { end() }
       list.add(outcome, of: update)

@@ -71,7 +71,10 @@ struct RedisLocation: QueueLocation {
   }
 
   /// Redis has its own setting for what a change survives.
-  func open(_: QueueSync) throws -> any QueueEngine {
+  func open(_: QueueSync) throws -> any QueueEngine { try RedisQueue(address()) }
+  func openForReading() throws -> any QueueReading { try RedisQueue(reading: address()) }
+
+  private func address() throws -> RedisAddress {
     var address: RedisAddress
     do throws(RedisAddress.Fault) {
       address = try RedisAddress(url ?? "")
@@ -86,6 +89,6 @@ struct RedisLocation: QueueLocation {
       address.password = text.split(whereSeparator: \.isNewline).first.map(String.init)
       if address.password == nil { throw RelayFault("\(file): is empty") }
     }
-    return try RedisQueue(address)
+    return address
   }
 }

@@ -48,6 +48,12 @@ package final class RedisQueue: QueueEngine {
     }
   }
 
+  /// Only for reading.
+  init(reading address: RedisAddress) {
+    connections = RedisConnections(address)
+    warnings = []
+  }
+
   // MARK: Scripts
 
   static func keys(_ app: String) -> [String] {

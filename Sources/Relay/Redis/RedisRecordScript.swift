@@ -5,8 +5,9 @@ extension RedisScript {
   /// step: for these only the ID is passed, grouped by the record that holds the entry's last
   /// outcome. Every other entry has an update: ID, deliveries, disposition, due time, 1 if APNs
   /// deferred it, a history line, the record with its last outcome or 0, the positions with an
-  /// outcome as this relay knows them, and the same after this update. A time follows each device
-  /// and token.
+  /// outcome as this relay knows them, and the same after this update. For a dead letter the
+  /// positions with another outcome than `dead` follow, and the record with the last of these or 0.
+  /// A time follows each device and token.
   ///
   /// Returns an empty list on success. If others have recorded outcomes of the same entries since,
   /// records none. The list then has the indices of these entries, from 1 on, among finished IDs
@@ -17,7 +18,7 @@ extension RedisScript {
     local updates, devices, bad, ended, counts = unpack(cmsgpack.unpack(ARGV[3]))
     -- Redis has no rollback, so commands that fail for a key of another type run first.
     ensure_groups()
-    call('XLEN', out) call('ZCARD', gone) call('XLEN', dead)
+    call('XLEN', out) call('ZCARD', gone) call('ZCARD', gone_at) call('XLEN', dead)
     for _, lane in ipairs(LANES) do lane.has_later = call('ZCARD', lane.later) > 0 end
     call('HLEN', ids)
     local has_histories, has_deferrals = call('HLEN', histories) > 0, call('HLEN', deferrals) > 0
@@ -94,7 +95,10 @@ extension RedisScript {
     for index = 4, #ARGV do
       numbers[tostring(index - 3)] = call('XADD', out, '*', 'at', now, 'outcomes', ARGV[index])
     end
-    for place = 1, #devices, 2 do call('ZADD', gone, 'GT', devices[place + 1], devices[place]) end
+    for place = 1, #devices, 2 do
+      call('ZADD', gone, 'GT', devices[place + 1], devices[place])
+      call('ZADD', gone_at, now, devices[place])
+    end
     for place = 1, #bad, 2 do add_bad_token(bad[place], bad[place + 1], now) end
 
     for place = 1, #counts, 3 do
@@ -111,13 +115,15 @@ extension RedisScript {
       end
     end
     for index, update in ipairs(updates) do
-      local id, deliveries, disposition, due, is_requested, line, record, before, after = unpack(update)
+      local id, deliveries, disposition, due, is_requested, line, record, before, after, kept, kept_record =
+        unpack(update)
       local entry, last, positions
       if texts[id] then entry, last, positions = split(texts[id]) end
       if entry == '' then entry = nil end
       if entry ~= '.' and not ends[id] then
         last, positions = last or '', positions or ''
         local is_new = record ~= '0'
+        local last_before, letter_number = last, ''
         if is_new then last, positions = numbers[record], after end
         local is_done = disposition == 'finished'
         -- Whether the worker still holds the entry by this delivery.
@@ -138,10 +144,11 @@ extension RedisScript {
           local letter = {}
           for place = 1, math.min(#fields, 200) do letter[place] = fields[place] end
           for _, word in ipairs({'lane', lane_of(entry).name, 'entry', entry, 'deliveries', deliveries,
-            'history', history and history .. '\n' .. line or line, 'at', now}) do
+            'history', history and history .. '\n' .. line or line, 'at', now, 'kept', kept,
+            'kept_record', kept_record ~= '0' and numbers[kept_record] or last_before}) do
             letter[#letter + 1] = word
           end
-          call('XADD', dead, '*', unpack(letter))
+          letter_number = call('XADD', dead, '*', unpack(letter))
           forget(entry)
           entry = nil
           is_done = true
@@ -153,7 +160,7 @@ extension RedisScript {
         local text
         if is_done then
           if entry then finish(entry) end
-          if last == '' then to_forget[#to_forget + 1] = id else text = '.|' .. last .. '|' end
+          if last == '' then to_forget[#to_forget + 1] = id else text = '.|' .. last .. '|' .. letter_number end
         elseif is_new then
           -- The owner is empty if Redis lost it in a crash: an ID with an outcome stays known.
           text = (entry or '') .. '|' .. last .. '|' .. positions

@@ -23,7 +23,7 @@ struct RedisScript: Sendable {
   static let keys = [
     "in", "out", "gone", "dead", "later", "ids", "histories", "deferrals", "workers", "readers",
     "worker_ids", "bad_tokens", "feedback", "app_state", "connections", "lines", "targets",
-    "suspects", "urgent", "bulk", "later_urgent", "later_bulk", "campaigns",
+    "suspects", "urgent", "bulk", "later_urgent", "later_bulk", "campaigns", "gone_at",
   ]
 
   /// The common start of all scripts.
@@ -31,12 +31,12 @@ struct RedisScript: Sendable {
   /// `ids` has a text for each ID: `owner|last|positions`. `owner` is the entry's number in the
   /// stream, "." once the entry is finished, or empty if Redis lost it in a crash; `last` is the
   /// number of its last record in `out`; `positions` have an outcome, in the format of
-  /// `PositionSet`.
+  /// `PositionSet`. Of a finished entry, they are the number of its dead letter if it has one.
   private static let start = #"""
     local APART, PAUSE, LONG_PAUSE = 2, 4000, 8000
     local input, out, gone, dead, later, ids, histories, deferrals, workers, readers, worker_ids,
       bad_tokens, feedback, app_state, connections, lines, targets, suspects, urgent, bulk,
-      later_urgent, later_bulk, campaigns = unpack(KEYS)
+      later_urgent, later_bulk, campaigns, gone_at = unpack(KEYS)
     local call = redis.call
 
     -- Each lane has a stream. An entry is known by its number in that, with the lane's mark before
@@ -410,6 +410,8 @@ struct RedisScript: Sendable {
       end
     end
 
+    local function has_letter(number) return number ~= '' and #call('XRANGE', dead, number, number) > 0 end
+
     local removed, last = 0, ''
     -- A few records per call: each may have a thousand outcomes, and other clients wait.
     for _, one in ipairs(call('XRANGE', out, ARGV[2], '+', 'COUNT', 20)) do
@@ -417,11 +419,11 @@ struct RedisScript: Sendable {
       if tonumber(content['at'] or 0) >= tonumber(ARGV[1]) then break end
       if limit and is_behind(number, limit) then break end
       last = number
-      -- An unfinished entry needs its outcomes.
+      -- An unfinished entry needs its outcomes, and so does a dead letter.
       local is_done, newest, count = true, {}, 0
       for _, outcome in ipairs(cjson.decode(content['outcomes'] or '[]')) do
-        local owner, record = known(outcome['id'])
-        is_done = is_done and (not owner or owner == '.' or owner == '')
+        local owner, record, letter = known(outcome['id'])
+        is_done = is_done and (not owner or owner == '' or (owner == '.' and not has_letter(letter)))
         if record == number then newest[#newest + 1] = outcome['id'] end
         count = count + #(outcome['devices'] or {})
       end

@@ -21,4 +21,5 @@ struct SQLiteLocation: QueueLocation {
   var directory: String? { isNamed ? (file as NSString).deletingLastPathComponent : nil }
 
   func open(_ sync: QueueSync) throws -> any QueueEngine { try SQLiteQueue(file, sync: sync) }
+  func openForReading() throws -> any QueueReading { try SQLiteReader(file) }
 }

@@ -33,6 +33,7 @@ enum SQLiteMigration {
             "deferrals": "min(max(deferrals, 0), 1000000000)",
           ])
         try rebuild("dead", database)
+        try rebuild("gone", database)
         try rebuild("bad_tokens", from: "bad", database)
         try rebuild("app_state", from: "notes", database)
       }

@@ -534,8 +534,8 @@ package final class SQLiteQueue: QueueEngine {
         """)
       let gone = try database.cachedStatement(
         sql: """
-          INSERT INTO gone (app, token, since) VALUES (?, ?, ?)
-          ON CONFLICT (app, token) DO UPDATE SET since = max(since, excluded.since)
+          INSERT INTO gone (app, token, since, at) VALUES (?, ?, ?, ?)
+          ON CONFLICT (app, token) DO UPDATE SET since = max(since, excluded.since), at = excluded.at
           """)
       var finish = try HotStatement(database, "DELETE FROM entries WHERE number = ?")
       if try Self.hasSuspects(database) {
@@ -562,7 +562,7 @@ package final class SQLiteQueue: QueueEngine {
             counts.add(outcome.kind, of: campaign, app: update.app)
           }
           if let since = outcome.goneSince {
-            try gone.execute(arguments: [update.app, outcome.token.text, since])
+            try gone.execute(arguments: [update.app, outcome.token.text, since, now])
           }
           if let since = outcome.badSince {
             try Self.recordToken(
@@ -610,28 +610,38 @@ package final class SQLiteQueue: QueueEngine {
   }
 
   package func trim(before: Int64) throws -> Int {
-    var total = 0
+    var (total, from): (Int, Int64) = (0, 0)
     while true {
       // Removes the oldest first and a limited number in each transaction, so that other programs
-      // can write.
-      let count = try change { database in
-        try database.execute(
+      // can write. Those that stay do not stop it.
+      let last = try read { database in
+        try Int64.fetchOne(
+          database,
           sql: """
-            DELETE FROM outcomes WHERE number IN (
-              SELECT number FROM
-                (SELECT number, app, id, at FROM outcomes ORDER BY number LIMIT 5000) AS oldest
-              WHERE at < ?
+            SELECT max(number) FROM
+              (SELECT number, at FROM outcomes WHERE number > ?
                 AND number <= coalesce((SELECT min(number) FROM readers), 9223372036854775807)
-                AND NOT EXISTS (SELECT 1 FROM entries
-                  WHERE entries.app = oldest.app AND entries.id = oldest.id))
-            """, arguments: [before])
-        return database.changesCount
+              ORDER BY number LIMIT 5000)
+            HAVING min(at) < ?
+            """, arguments: [from, before])
       }
-      total += count
-      if count == 0 {
+      guard let last else {
         try trimCampaigns(before: before)
         return total
       }
+      total += try change { database in
+        try database.execute(
+          sql: """
+            DELETE FROM outcomes WHERE number IN (
+              SELECT number FROM outcomes AS oldest
+              WHERE number > ? AND number <= ? AND at < ?
+                AND (app, id) NOT IN (SELECT app, id FROM dead)
+                AND NOT EXISTS (SELECT 1 FROM entries
+                  WHERE entries.app = oldest.app AND entries.id = oldest.id))
+            """, arguments: [from, last, before])
+        return database.changesCount
+      }
+      from = last
     }
   }
 

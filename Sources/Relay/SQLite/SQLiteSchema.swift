@@ -106,11 +106,12 @@ package enum SQLiteSchema {
         OR NEW.due >= \(NewEntry.dueSeconds.lowerBound) AND NEW.due < \(NewEntry.dueSeconds.upperBound))
       BEGIN SELECT RAISE(ABORT, 'due is in UNIX milliseconds, at most a year ahead'); END;
 
-    -- Gone devices, and since when, in UNIX seconds.
+    -- Gone devices, since when, in UNIX seconds, and when that was last recorded, in UNIX milliseconds.
     CREATE TABLE IF NOT EXISTS gone (
       app TEXT NOT NULL,
       token TEXT NOT NULL,
       since INTEGER NOT NULL,
+      at INTEGER NOT NULL DEFAULT 0,
       PRIMARY KEY (app, token)
     ) WITHOUT ROWID;
 
@@ -151,6 +152,8 @@ package enum SQLiteSchema {
       history TEXT,
       at INTEGER NOT NULL
     );
+
+    CREATE INDEX IF NOT EXISTS dead_id ON dead (app, id);
 
     -- The number of outcomes of each campaign, and when the last one was recorded, in UNIX
     -- milliseconds.

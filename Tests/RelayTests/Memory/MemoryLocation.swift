@@ -26,4 +26,5 @@ struct MemoryPlace: QueuePlace {
   func ends() -> [String] { queue.ends }
   func history(of id: String) -> String { queue.history(of: id) }
   func laneOfTheDead() -> String? { queue.laneOfTheDead }
+  func gone() -> [String] { queue.gone }
 }

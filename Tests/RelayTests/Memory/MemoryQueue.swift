@@ -20,6 +20,8 @@ final class MemoryQueue: QueueEngine {
     var deferrals = 0
     var crashes = 0
     var history: [String] = []
+    /// When it became a dead letter.
+    var diedAt: Int64 = 0
     /// Its producer has set `due`, and no worker had it yet.
     var isScheduled = false
     /// It was found behind an earlier entry for one of its devices.
@@ -52,6 +54,8 @@ final class MemoryQueue: QueueEngine {
     /// By number.
     var rows: [Row] = []
     var dead: [Row] = []
+    /// When a gone device was recorded last.
+    var gone: [[String]: Int64] = [:]
     var workers: [Int64: Worker] = [:]
     var outcomes: [Recorded] = []
     var campaigns: [String: [String: CampaignOutcomes]] = [:]
@@ -295,6 +299,9 @@ final class MemoryQueue: QueueEngine {
               state.campaigns[update.app] = all
             }
           }
+          if outcome.goneSince != nil {
+            state.gone[[update.app, outcome.token.text]] = now
+          }
           if let since = outcome.badSince {
             let device = GoneToken(token: outcome.token.text, since: since)
             state.recordBad(device, update.app, at: now)
@@ -316,6 +323,7 @@ final class MemoryQueue: QueueEngine {
         case .dead(let line):
           var row = state.rows.remove(at: index)
           row.history.append("\(TimeText.of(now)) \(line)")
+          row.diedAt = now
           state.dead.append(row)
           continue
         }
@@ -326,7 +334,7 @@ final class MemoryQueue: QueueEngine {
 
   func trim(before: Int64) -> Int {
     state.withLock { state in
-      let waiting = Set(state.rows.map { [$0.content.app, $0.content.id] })
+      let waiting = Set((state.rows + state.dead).map { [$0.content.app, $0.content.id] })
       let old = state.outcomes.filter { $0.at < before && !waiting.contains([$0.app, $0.id]) }
       state.outcomes.removeAll { $0.at < before && !waiting.contains([$0.app, $0.id]) }
       for one in old { state.ids.remove([one.app, one.id]) }
@@ -519,6 +527,89 @@ final class MemoryQueue: QueueEngine {
       "another relay has been making the provider token for \(2 * makingMS / 1000) s")
   }
 
+  // MARK: Dead letters
+
+  func outcomes(_ filter: OutcomeFilter, app: String, after number: String) -> OutcomePage {
+    state.withLock { state in
+      let after = Int(number) ?? 0
+      let rows = state.outcomes.enumerated().dropFirst(after).prefix(3).map { index, one in
+        (
+          one.app,
+          OutcomeRow(
+            number: "\(index + 1)", id: one.id, deliveries: one.deliveries, at: one.at,
+            outcome: one.outcome)
+        )
+      }
+      let end = after + rows.count
+      return OutcomePage(
+        rows: rows.filter { $0.0 == app && filter.takes($0.1.id, $0.1.outcome) }.map(\.1),
+        last: "\(end)", isEnd: end == state.outcomes.count)
+    }
+  }
+
+  func deadLetters(app: String, ids: Set<String>, after number: String, most: Int) -> [DeadLetter] {
+    state.withLock { state in
+      state.dead.filter { row in
+        row.content.app == app && row.number > Int64(number) ?? 0
+          && (ids.isEmpty || ids.contains(row.content.id))
+      }.sorted { $0.number < $1.number }.prefix(most).map { row in
+        DeadLetter(
+          number: "\(row.number)", id: row.content.id, lane: row.content.lane,
+          deliveries: row.deliveries, history: row.history.joined(separator: "\n"), at: row.diedAt,
+          devices: state.outcomes.count {
+            ($0.app, $0.id, $0.outcome.kind) == (app, row.content.id, .dead)
+          })
+      }
+    }
+  }
+
+  func retry(_ letters: [DeadLetter], app: String, at now: Int64) -> [String: Int] {
+    let found = deadLetters(app: app, ids: [], after: "0", most: .max)
+    return state.withLock { state in
+      var given: [String: Int] = [:]
+      for letter in letters {
+        guard let one = found.first(where: { $0.number == letter.number }), one.devices > 0,
+          let index = state.dead.firstIndex(where: { "\($0.number)" == letter.number })
+        else { continue }
+        var row = state.dead.remove(at: index)
+        row = Row(
+          number: state.next(), content: row.content, made: now,
+          history: row.history + [DeadLetter.line(at: now)])
+        state.rows.append(row)
+        state.outcomes.removeAll {
+          ($0.app, $0.id, $0.outcome.kind) == (app, row.content.id, .dead)
+        }
+        given[letter.number] = one.devices
+      }
+      return given
+    }
+  }
+
+  func discard(_ letters: [DeadLetter], app: String) -> Int {
+    let numbers = Set(letters.map(\.number))
+    return state.withLock { state in
+      let count = state.dead.count
+      state.dead.removeAll { $0.content.app == app && numbers.contains("\($0.number)") }
+      return count - state.dead.count
+    }
+  }
+
+  func trimDeadLetters(before: Int64) -> Int {
+    state.withLock { state in
+      let count = state.dead.count
+      state.dead.removeAll { $0.diedAt < before }
+      return count - state.dead.count
+    }
+  }
+
+  func trimGone(before: Int64, at now: Int64) -> Int {
+    state.withLock { state in
+      let count = state.gone.count
+      state.gone = state.gone.filter { $0.value >= before }
+      return count - state.gone.count
+    }
+  }
+
   func check() {}
 
   // MARK: For the tests
@@ -528,6 +619,8 @@ final class MemoryQueue: QueueEngine {
       state.outcomes.map { "\($0.id)/\($0.outcome.position) \($0.outcome.kind.rawValue)" }
     }
   }
+
+  var gone: [String] { state.withLock { $0.gone.keys.map { $0[1] }.sorted() } }
 
   var laneOfTheDead: String? { state.withLock { $0.dead.first?.content.lane.rawValue } }
 
