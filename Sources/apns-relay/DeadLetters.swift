@@ -71,9 +71,9 @@ struct Retry: ParsableCommand {
           apns-relay retry --id order-4711 order-4712
           apns-relay retry --all
 
-      RUNNING IT TWICE is safe: an entry that was given back is no dead letter any more.
+      RUNNING IT TWICE is safe: the second run skips entries that were given back.
 
-      EXIT STATUS: 0 if the dead letters that can be given back are in the queue; 2 if the command \
+      EXIT STATUS: 0 if all dead letters were given back or skipped; 2 if the command \
       line, the configuration or the queue cannot be used.
       """)
 
@@ -93,7 +93,7 @@ struct Retry: ParsableCommand {
       var devices = 0
       var given: Set<String> = []
       try queue.readDeadLetters(app: app, ids: Set(letters.id)) { part in
-        // Those that died again meanwhile come last.
+        // An entry may have become a dead letter again meanwhile.
         let part = part.filter { !given.contains($0.id) }
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         let done = try queue.retry(part, app: app, at: now)
@@ -132,7 +132,7 @@ struct Discard: ParsableCommand {
   @OptionGroup var place: QueueOptions
   @OptionGroup var letters: LetterOptions
 
-  @Option(help: .of("duration", "Only those that died before this time, such as 12h or 30d."))
+  @Option(help: .of("duration", "Only those that are older, such as 12h or 30d."))
   var olderThan: String?
 
   @Flag(help: "Print the totals as JSON.")
@@ -162,7 +162,7 @@ struct Discard: ParsableCommand {
   }
 }
 
-/// What a command has done with the dead letters that it names.
+/// The result of a command for the dead letters that its options name.
 private struct LetterReport {
   var entries = 0
   var found: Set<String> = []
@@ -183,7 +183,7 @@ private struct LetterReport {
 
   /// Prints it. `more` are further JSON members.
   mutating func end(_ isJSON: Bool, _ total: String, _ more: String = "") {
-    for id in wanted where !found.contains(id) { skip(id, "it is no dead letter") }
+    for id in wanted where !found.contains(id) { skip(id, "not a dead letter") }
     guard !isJSON else {
       let skipped = skipped.map {
         "{\"id\":\(JSONLiteral.string($0.id)),\"reason\":\(JSONLiteral.string($0.reason))}"

@@ -1,15 +1,17 @@
 import Foundation
 import Relay
 
-/// Lines for standard output. SIGINT, SIGTERM and a closed pipe end the process with status 0,
-/// between two lines if the reader takes them.
+/// Lines for standard output. A closed pipe ends the process with status 0. Of endless output this
+/// is true for SIGINT and SIGTERM too, between two lines if the reader takes them.
 final class LineOutput {
   nonisolated(unsafe) private static var isWriting: sig_atomic_t = 0
   nonisolated(unsafe) private static var isEnded: sig_atomic_t = 0
 
   private var bytes: [UInt8] = []
 
-  init() {
+  init(isEndless: Bool = false) {
+    signal(SIGPIPE, SIG_IGN)
+    guard isEndless else { return }
     (Self.isWriting, Self.isEnded) = (0, 0)
     var action = sigaction()
     action.__sigaction_handler.sa_handler = { _ in
@@ -18,7 +20,6 @@ final class LineOutput {
     }
     // Without SA_RESTART, so that a write to a full pipe ends.
     for number in [SIGINT, SIGTERM] { sigaction(number, &action, nil) }
-    signal(SIGPIPE, SIG_IGN)
   }
 
   func add(_ line: String) {
@@ -53,7 +54,7 @@ final class LineOutput {
 
   /// Waits. Ends the process if the reader of the pipe ends meanwhile.
   func wait(_ milliseconds: Int32) {
-    if watch(0, milliseconds) & (POLLERR | POLLHUP) != 0 { _exit(0) }
+    if watch(0, milliseconds) & (POLLERR | POLLHUP | POLLNVAL) != 0 { _exit(0) }
   }
 
   @discardableResult private func watch(_ events: Int32, _ milliseconds: Int32) -> Int32 {

@@ -75,7 +75,7 @@ struct Outcomes: ParsableCommand {
     let filter = try filter()
     let (queue, app) = try place.place()
     let reader = try queue.openForReading()
-    let output = LineOutput()
+    let output = LineOutput(isEndless: follow)
     var (last, hasRead, isInTrouble) = (from, false, false)
     while true {
       do {

@@ -23,7 +23,7 @@ struct RelayCommand: ParsableCommand {
           apns relay guard --config relay.yaml       shows whether bad tokens are ignored, and why
           apns relay health --config relay.yaml      asks the running relay whether it works
           apns relay outcomes --follow               prints the notifications' outcomes as they come
-          apns relay dead                            prints the dead letters and their histories
+          apns relay dead                            prints dead letters and their histories
           apns relay retry --id order-4711           gives a dead letter back to the queue
           apns relay discard --older-than 30d        ends dead letters for good
 

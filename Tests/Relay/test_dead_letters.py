@@ -58,7 +58,7 @@ def test_a_dead_letter_is_given_back_and_arrives(start, relay, shared, many):
 
     simulator.control("DELETE", "/faults")
     assert operate(one, "retry", "--id", "many", "none") == (
-        f"none: it is no dead letter\n1 entries given back, {counts['dead']} devices\n")
+        f"none: not a dead letter\n1 entries given back, {counts['dead']} devices\n")
     wait_until(lambda: shared.counts() == {"accepted": 10}, "it does not arrive")
     # No device got it twice.
     assert sorted(push["token"] for push in pushes(simulator)) == [token(n) for n in range(10, 20)]
@@ -66,7 +66,7 @@ def test_a_dead_letter_is_given_back_and_arrives(start, relay, shared, many):
     assert operate(one, "dead") == ""
     wait_until(lambda: one.metric("apns_relay_dead_letters") == 0, "the metric still counts it")
     assert told(one, "retry", "--id", "many") == [
-        {"entries": 0, "devices": 0, "skipped": [{"id": "many", "reason": "it is no dead letter"}]}]
+        {"entries": 0, "devices": 0, "skipped": [{"id": "many", "reason": "not a dead letter"}]}]
     one.stop()
 
 

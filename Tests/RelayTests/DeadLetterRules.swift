@@ -167,6 +167,31 @@ extension QueueRules {
     }
   }
 
+  /// Relays before 0.2.0 let entries share the records of outcomes, and noted nothing for a retry.
+  @Test(arguments: [Engine.redis].filter { Engine.here.contains($0) })
+  func aDeadLetterOfAnOlderRelayComesBack(_ engine: Engine) throws {
+    let queue = try open(engine)
+    let server = try #require(place as? RedisPlace).server
+    let outcomes = """
+      [{"id":"m","deliveries":5,"outcome":"dead","reason":"","http_status":503,"devices":[["01",1,""],["02",2,""]]},
+      {"id":"x","deliveries":1,"outcome":"accepted","reason":"","http_status":200,"devices":[["09",0,"i"]]}]
+      """
+    let record = try server.ask(
+      "XADD", "apns:{shop}:out", "*", "at", "\(now)", "outcomes", outcomes)
+    _ = try server.ask("HSET", "apns:{shop}:ids", "m", ".|\(record.text ?? "")|")
+    _ = try server.ask(
+      "XADD", "apns:{shop}:dead", "*", "id", "m", "tokens", "[\"00\",\"01\",\"02\"]", "payload",
+      "{}", "lane", "bulk", "entry", "b1-0", "deliveries", "5", "history", "long ago", "at",
+      "\(now)")
+    #expect(try retry(queue) == [2])
+    let got = try queue.claim(join(queue), room: 9, at: now)
+    #expect(got.map(\.content.tokens) == ["[\"00\",\"01\",\"02\"]"])
+    #expect(got.map(\.content.lane) == [.bulk])
+    #expect(got.map(\.resolved) == [[0]])
+    #expect(got.map(\.fault) == [nil])
+    #expect(try place.ends().contains("x/0 accepted"))
+  }
+
   @Test(arguments: Engine.here) func goneDevicesAreKeptByWhenTheyWereRecorded(_ engine: Engine)
     throws
   {

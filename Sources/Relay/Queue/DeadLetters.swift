@@ -7,11 +7,14 @@ package struct DeadLetter: Equatable, Sendable {
   package var deliveries = 0
   /// What happened to it, one event in each line.
   package var history = ""
-  /// When it died, in UNIX milliseconds.
+  /// When it became a dead letter, in UNIX milliseconds.
   package var at: Int64 = 0
   /// The devices whose outcome is `dead`, which a retry pushes to. 0 if it cannot be given back: its
   /// outcomes are gone, or a later entry has its ID.
   package var devices = 0
+
+  /// The line in the history of an entry that was given back, behind the time.
+  static let givenBack = "given back by the operator"
 }
 
 /// An outcome as readers find it in the queue.
@@ -85,13 +88,8 @@ package protocol DeadLetterStore: QueueReading {
   /// Removes dead letters; their outcomes stay. Returns how many there still were.
   func discard(_ letters: [DeadLetter], app: String) throws -> Int
 
-  /// Removes the dead letters that died before this time.
+  /// Removes the dead letters that are older than this time.
   func trimDeadLetters(before: Int64) throws -> Int
   /// Removes the gone devices that were last recorded before this time, whenever APNs said they went.
   func trimGone(before: Int64, at now: Int64) throws -> Int
-}
-
-extension DeadLetter {
-  /// The line in the history of an entry that was given back.
-  static func line(at now: Int64) -> String { "\(TimeText.of(now)) given back by the operator" }
 }

@@ -136,12 +136,13 @@ extension RedisQueue {
       guard let one = try self.letters(stored, app).first, one.letter.number == letter.number,
         one.letter.devices > 0
       else { continue }
+      let line = "\(TimeText.of(now)) \(DeadLetter.givenBack)"
+      let history = one.letter.history.isEmpty ? line : "\(one.letter.history)\n\(line)"
       // Not repeated automatically: it would find nothing to do, and report that.
       let reply = try run(
         .retry, app: app, isRepeatable: false, letter.number, one.letter.id, one.known,
         one.letter.lane.mark, "\(one.size)", one.knownAfter, one.record,
-        one.letter.history.isEmpty
-          ? DeadLetter.line(at: now) : "\(one.letter.history)\n\(DeadLetter.line(at: now))")
+        history)
       if reply.number == 1 { given[letter.number] = one.letter.devices }
     }
     return given

@@ -35,7 +35,7 @@ extension SQLiteQueue {
             SELECT app, lower(hex(randomblob(16))), token, tokens, channel, payload, topic, push_type,
               priority, expiry, collapse_id, deadline, lane, ?, coalesce(history || char(10), '') || ?
             FROM dead WHERE number = ?
-            """, arguments: [now / 1000, DeadLetter.line(at: now), number])
+            """, arguments: [now / 1000, "\(TimeText.of(now)) \(DeadLetter.givenBack)", number])
         guard database.changesCount == 1 else { continue }
         let entry = database.lastInsertedRowID
         try database.execute(

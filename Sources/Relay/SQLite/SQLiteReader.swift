@@ -113,7 +113,7 @@ final class SQLiteReader: QueueReading {
     _ database: Database, app: String, ids: Set<String>, after number: String, most: Int
   ) throws -> [DeadLetter] {
     var sql = """
-      SELECT number, id, lane, deliveries, history, at, \(devices) AS devices
+      SELECT number, CAST(id AS TEXT) AS id, lane, deliveries, history, at, \(devices) AS devices
       FROM dead WHERE app = ? AND number > ?
       """
     var values: [(any DatabaseValueConvertible)?] = [app, Int64(number) ?? 0]

@@ -42,6 +42,7 @@ final class MemoryQueue: QueueEngine {
   }
 
   private struct Recorded {
+    var number: Int64
     var app: String
     var id: String
     var outcome: PushOutcome
@@ -290,7 +291,8 @@ final class MemoryQueue: QueueEngine {
           if !isKnown {
             state.outcomes.append(
               Recorded(
-                app: update.app, id: update.id, outcome: outcome, deliveries: update.deliveries,
+                number: state.next(), app: update.app, id: update.id, outcome: outcome,
+                deliveries: update.deliveries,
                 at: now))
             if let campaign = update.campaign {
               var all = state.campaigns[update.app] ?? [:]
@@ -531,19 +533,16 @@ final class MemoryQueue: QueueEngine {
 
   func outcomes(_ filter: OutcomeFilter, app: String, after number: String) -> OutcomePage {
     state.withLock { state in
-      let after = Int(number) ?? 0
-      let rows = state.outcomes.enumerated().dropFirst(after).prefix(3).map { index, one in
-        (
-          one.app,
-          OutcomeRow(
-            number: "\(index + 1)", id: one.id, deliveries: one.deliveries, at: one.at,
-            outcome: one.outcome)
-        )
+      let later = state.outcomes.filter { $0.number > Int64(number) ?? 0 }
+      let part = later.prefix(3)
+      let rows = part.filter { $0.app == app && filter.takes($0.id, $0.outcome) }.map { one in
+        OutcomeRow(
+          number: "\(one.number)", id: one.id, deliveries: one.deliveries, at: one.at,
+          outcome: one.outcome)
       }
-      let end = after + rows.count
       return OutcomePage(
-        rows: rows.filter { $0.0 == app && filter.takes($0.1.id, $0.1.outcome) }.map(\.1),
-        last: "\(end)", isEnd: end == state.outcomes.count)
+        rows: rows, last: part.last.map { "\($0.number)" } ?? number,
+        isEnd: part.count == later.count)
     }
   }
 
@@ -574,7 +573,7 @@ final class MemoryQueue: QueueEngine {
         var row = state.dead.remove(at: index)
         row = Row(
           number: state.next(), content: row.content, made: now,
-          history: row.history + [DeadLetter.line(at: now)])
+          history: row.history + ["\(TimeText.of(now)) \(DeadLetter.givenBack)"])
         state.rows.append(row)
         state.outcomes.removeAll {
           ($0.app, $0.id, $0.outcome.kind) == (app, row.content.id, .dead)
