@@ -44,26 +44,25 @@ struct RecordedOutcomes {
     if isClosed { end() }
     isClosed = false
     // Accepted ones first, so that they share an element of the record.
-    var count = add(update, .accepted, is: true, &after)
+    var count = add(update, &after) { $0 == .accepted }
     guard case .dead = update.disposition else {
-      if count < update.outcomes.count { _ = add(update, .accepted, is: false, &after) }
+      if count < update.outcomes.count { _ = add(update, &after) { $0 != .accepted } }
       return nil
     }
-    count += add(update, .dead, is: false, but: .accepted, &after)
+    count += add(update, &after) { $0 != .accepted && $0 != .dead }
     let kept = Kept(positions: after, record: count > 0 ? records.count + 1 : 0)
     end()
-    _ = add(update, .dead, is: true, &after)
+    _ = add(update, &after) { $0 == .dead }
     isClosed = true
     return kept
   }
 
   private mutating func add(
-    _ update: EntryUpdate, _ kind: PushOutcome.Kind, is wanted: Bool,
-    but other: PushOutcome.Kind? = nil, _ after: inout PositionSet
+    _ update: EntryUpdate, _ after: inout PositionSet, _ isWanted: (PushOutcome.Kind) -> Bool
   ) -> Int {
     var count = 0
     update.forEachOutcome { outcome in
-      guard (outcome.pointee.kind == kind) == wanted, outcome.pointee.kind != other else { return }
+      guard isWanted(outcome.pointee.kind) else { return }
       count += 1
       if list.count == Self.longest { end() }
       list.add(outcome, of: update)
