@@ -32,6 +32,10 @@ extension QueueRules {
     let queue = try open(engine)
     var wanted = entry("a")
     (wanted.lane, wanted.deadline, wanted.topic) = (.urgent, 2_000_000_000, "com.example.shop")
+    wanted.campaign = "sale"
+    func counted(_ kind: PushOutcome.Kind) throws -> Int {
+      try queue.campaignOutcomes(app: "shop")["sale"]?.counts[kind] ?? 0
+    }
     _ = try queue.enqueue([wanted, entry("b")], at: now)
     try die(queue, ["a": [outcome(0, .dead)], "b": [outcome(0, .dead)]], at: now)
     let before = try letters(queue)
@@ -43,9 +47,11 @@ extension QueueRules {
     #expect(letter.at == now)
     #expect(letter.history.hasSuffix("enough"))
     #expect(try letters(queue, ["a"]) == [letter])
+    #expect(try counted(.dead) == 1)
 
     #expect(try retry(queue, ["a"]) == [1])
     #expect(try place.ends() == ["b/0 dead"])
+    #expect(try counted(.dead) == 0)
     #expect(try queue.depths(at: now)["shop"]?.dead == 1)
     #expect(try queue.depths(at: now)["shop"]?.waiting[.urgent]?.count == 1)
     // What is back is no dead letter, and its ID is taken.
@@ -67,6 +73,7 @@ extension QueueRules {
     let last = try queue.claim(workerID, room: 9, at: now)
     try queue.record([EntryUpdate(last[0], [outcome()], .finished)], by: workerID, at: now)
     #expect(try place.ends().sorted() == ["a/0 accepted", "b/0 dead"])
+    #expect(try [counted(.dead), counted(.accepted)] == [0, 1])
     #expect(try retry(queue, ["a"]) == [])
   }
 

@@ -142,7 +142,7 @@ extension RedisQueue {
       let reply = try run(
         .retry, app: app, isRepeatable: false, letter.number, one.letter.id, one.known,
         one.letter.lane.mark, "\(one.size)", one.knownAfter, one.record,
-        history)
+        history, "\(one.letter.devices)")
       if reply.number == 1 { given[letter.number] = one.letter.devices }
     }
     return given
@@ -205,10 +205,11 @@ extension RedisQueue {
 extension RedisScript {
   /// ARGV: the number of a dead letter, its ID, the value of that in "ids" as it must be, its lane's
   /// mark, how many of its fields are the entry's, the value behind the owner from now on, a record
-  /// to remove or an empty string, the history. Returns 1 if it was given back.
+  /// to remove or an empty string, the history, the number of its devices. Returns 1 if it was given
+  /// back.
   static let retry = RedisScript(
     #"""
-    local number, id, expected, mark, size, rest, record, history = unpack(ARGV)
+    local number, id, expected, mark, size, rest, record, history, devices = unpack(ARGV)
     local letter = call('XRANGE', dead, number, number)[1]
     if not letter or call('HGET', ids, id) ~= expected then return 0 end
     local lane = lane_of(mark)
@@ -216,6 +217,8 @@ extension RedisScript {
     call('HSET', ids, id, entry .. '|' .. rest)
     call('HSET', histories, entry, history)
     if record ~= '' then call('XDEL', out, record) end
+    local count = 'dead ' .. (map_of(letter[2])['campaign'] or '')
+    if call('HEXISTS', campaigns, count) == 1 then call('HINCRBY', campaigns, count, -devices) end
     call('XDEL', dead, number)
     return 1
     """#, isMore: true)

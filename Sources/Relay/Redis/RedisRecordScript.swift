@@ -1,8 +1,8 @@
 extension RedisScript {
   /// Atomically records outcomes and updates their entries. ARGV: worker ID, time; in MessagePack:
-  /// updates, gone devices, bad tokens, finished IDs, outcomes of campaigns; then the outcome records, as separate
-  /// arguments because Lua would hash them twice inside another string. Most entries finish in one
-  /// step: for these only the ID is passed, grouped by the record that holds the entry's last
+  /// updates, gone devices, bad tokens, finished IDs, outcomes of campaigns; then the outcome records,
+  /// as separate arguments because Lua would hash them twice inside another string. Most entries finish
+  /// in one step: for these only the ID is passed, grouped by the record that holds the entry's last
   /// outcome. Every other entry has an update: ID, deliveries, disposition, due time, 1 if APNs
   /// deferred it, a history line, the record with its last outcome or 0, the positions with an
   /// outcome as this relay knows them, and the same after this update. For a dead letter the

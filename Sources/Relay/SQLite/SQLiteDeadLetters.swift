@@ -31,9 +31,9 @@ extension SQLiteQueue {
         try database.execute(
           sql: """
             INSERT OR IGNORE INTO entries (app, id, token, tokens, channel, payload, topic, push_type,
-              priority, expiry, collapse_id, deadline, lane, made, history)
+              priority, expiry, collapse_id, deadline, lane, campaign, made, history)
             SELECT app, lower(hex(randomblob(16))), token, tokens, channel, payload, topic, push_type,
-              priority, expiry, collapse_id, deadline, lane, ?, coalesce(history || char(10), '') || ?
+              priority, expiry, collapse_id, deadline, lane, campaign, ?, coalesce(history || char(10), '') || ?
             FROM dead WHERE number = ?
             """, arguments: [now / 1000, "\(TimeText.of(now)) \(DeadLetter.givenBack)", number])
         guard database.changesCount == 1 else { continue }
@@ -42,8 +42,10 @@ extension SQLiteQueue {
           sql: """
             UPDATE entries SET id = (SELECT id FROM dead WHERE number = :letter) WHERE number = :entry;
             DELETE FROM outcomes WHERE outcome = 'dead' AND (app, id) = (SELECT app, id FROM dead WHERE number = :letter);
+            UPDATE campaigns SET devices = devices - :devices WHERE outcome = 'dead'
+              AND (app, campaign) = (SELECT app, campaign FROM dead WHERE number = :letter);
             DELETE FROM dead WHERE number = :letter
-            """, arguments: ["letter": number, "entry": entry])
+            """, arguments: ["letter": number, "entry": entry, "devices": devices])
         given["\(number)"] = devices
       }
       return given

@@ -122,9 +122,13 @@ struct UnsentEntries {
   /// Removes those for which `isMeant` is true, and keeps the order of the others.
   mutating func remove(where isMeant: (HeldEntry) -> Bool) -> [HeldEntry] {
     Lane.allCases.flatMap { lane in
-      let waiting = lines[lane].entries[lines[lane].start...]
+      let waiting = lanes[lane].all
       let removed = waiting.filter(isMeant)
-      if !removed.isEmpty { lines[lane] = Line(entries: waiting.filter { !isMeant($0) }) }
+      guard !removed.isEmpty else { return removed }
+      lanes[lane] = OfLane()
+      for held in removed { count -= held.count - held.cursor }
+      for held in waiting where !isMeant(held) { lanes[lane].line.entries.append(held) }
+      lanes[lane].holdUp(blocked)
       return removed
     }
   }

@@ -578,6 +578,9 @@ final class MemoryQueue: QueueEngine {
         state.outcomes.removeAll {
           ($0.app, $0.id, $0.outcome.kind) == (app, row.content.id, .dead)
         }
+        if let campaign = row.content.campaign {
+          state.campaigns[app]?[campaign]?.counts[.dead]? -= one.devices
+        }
         given[letter.number] = one.devices
       }
       return given
