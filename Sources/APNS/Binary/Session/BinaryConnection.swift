@@ -26,6 +26,9 @@ struct BinaryConnection: ~Copyable {
   var nextStandbyCheck: Nanoseconds = 0
   /// Bytes queued in this connection's current pass.
   var queuedInTurn = 0
+  /// Whole records that a call in an event loop could not write. Nothing is tried again before as much
+  /// as a record is added.
+  var leftUnwritten = 0
 
   var phase: ConnectionPhase { link.phase }
 

@@ -144,7 +144,10 @@ extension BinarySession where Net: ~Copyable {
 
   /// A whole record waits to be written.
   @inline(__always)
-  var hasFullRecord: Bool { connections[taking].window.ring.unwritten >= Self.recordSize }
+  var hasFullRecord: Bool {
+    connections[taking].window.ring.unwritten &- connections[taking].leftUnwritten
+      >= Self.recordSize
+  }
 
   @inline(never)
   mutating func connect() throws(Failure) {
@@ -161,7 +164,11 @@ extension BinarySession where Net: ~Copyable {
     let rest = restOfWait
     waitsSince = 0
     try run(until: all ? .sending : .records, by: rest)
-    if all { reportOutcomes() } else { awaitMore() }
+    if all { return reportOutcomes() }
+    if options.neverWaits, hasFullRecord {
+      connections[taking].leftUnwritten = connections[taking].window.ring.unwritten
+    }
+    awaitMore()
   }
 
   /// Writes all queued notifications, on every connection.
@@ -230,6 +237,7 @@ extension BinarySession where Net: ~Copyable {
       records &+= 1
       if options.quietPeriod > 0 { connection.pointee.traffic.lastWrite = network.now }
       connection.pointee.link.stalledSince = nil
+      connection.pointee.leftUnwritten = 0
       return true
     case .full:
       noteStalled(connection, record)
