@@ -64,7 +64,7 @@ static size_t enhanced(uint8_t *frame, const apns_notification_t *push, uint32_t
 }
 
 /* Command 2 with the items the library sends. */
-static size_t framed(uint8_t *frame, const apns_notification_t *push, uint32_t identifier) {
+size_t bare_frame(uint8_t *frame, const apns_notification_t *push, uint32_t identifier) {
   uint8_t *at = frame;
   *at++ = 2;
   at = put32(at, (uint32_t)(3 + push->token_length + 3 + push->payload_length + 7));
@@ -88,10 +88,10 @@ static void look(SSL *ssl) {
   if (poll(&entry, 1, 0) > 0 && SSL_read(ssl, packet, sizeof packet) > 0) fail("an error packet");
 }
 
-static void end(SSL *ssl) {
+void bare_end(SSL *ssl) {
   apns_notification_t sentinel = {.token = "", .payload = "{}", .payload_length = 2};
   uint8_t frame[64], packet[6];
-  size_t length = framed(frame, &sentinel, 0xFFFFFFFF);
+  size_t length = bare_frame(frame, &sentinel, 0xFFFFFFFF);
   if (SSL_write(ssl, frame, (int)length) <= 0) fail("SSL_write");
   int got;
   do {
@@ -106,7 +106,7 @@ uint64_t bare_naive(SSL *ssl, const list_t *list) {
     size_t length = enhanced(frame, &list->notifications[i], (uint32_t)i + 1);
     if (SSL_write(ssl, frame, (int)length) <= 0) fail("SSL_write");
   }
-  end(ssl);
+  bare_end(ssl);
   return list->count + 1;
 }
 
@@ -142,10 +142,10 @@ static uint64_t fill_records(SSL *ssl, const list_t *list, bool from_hex) {
       records++;
       held = 0;
     }
-    held += framed(record + held, push, (uint32_t)i + 1);
+    held += bare_frame(record + held, push, (uint32_t)i + 1);
   }
   if (SSL_write(ssl, record, (int)held) <= 0) fail("SSL_write");
-  end(ssl);
+  bare_end(ssl);
   return records + 2;
 }
 

@@ -10,6 +10,11 @@
 SSL *bare_connect(SSL_CTX *context, uint16_t port);
 void bare_close(SSL *ssl);
 
+/* Writes the frame that the library would send, and returns its length. */
+size_t bare_frame(uint8_t *frame, const apns_notification_t *push, uint32_t identifier);
+/* Writes a sentinel, and waits for the error packet that names it. */
+void bare_end(SSL *ssl);
+
 /* Each returns how many records it wrote. They end with a sentinel and wait for its error packet.
  */
 

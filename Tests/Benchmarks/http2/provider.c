@@ -14,7 +14,13 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#if __has_include(<valgrind/callgrind.h>)
+#include <valgrind/callgrind.h>
+#else
+#define CALLGRIND_ZERO_STATS
+#endif
 
+#include "../bare.h"
 #include "bench_service.h"
 
 /* ---- Allocations ------------------------------------------------------------ */
@@ -111,7 +117,23 @@ static pid_t begin(int *gate_out) {
   close(gate[1]);
   if (read(gate[0], &byte, 1) != 1) _exit(1);
   close(gate[0]);
+  /* Under valgrind a child starts with its parent's counts. */
+  CALLGRIND_ZERO_STATS;
   return 0;
+}
+
+/* ---- The floor ------------------------------------------------------------------- */
+
+provider_figures_t provider_floor(const provider_task_t *task) {
+  int gate;
+  pid_t process = begin(&gate);
+  if (!process) {
+    SSL *ssl = floor_connect(task->identities->provider.together_file, task->port);
+    floor_send_http2(ssl, task->frames);
+    bare_close(ssl);
+    _exit(0);
+  }
+  return watch(process, gate);
 }
 
 /* ---- The library ----------------------------------------------------------------- */

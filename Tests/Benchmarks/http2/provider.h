@@ -1,5 +1,5 @@
-/* The two senders, the library and h2load, each in a separate process, so that the system counts
-   its resources. */
+/* The senders: the floor, the library and h2load. Each is a separate process, so that the system
+   counts its resources. */
 #ifndef BENCHMARKS_HTTP2_PROVIDER_H
 #define BENCHMARKS_HTTP2_PROVIDER_H
 
@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../floor/floor.h"
 #include "../list.h"
 #include "Gateway/identity.h"
 
@@ -23,6 +24,7 @@ typedef struct provider_figures {
 typedef struct provider_task {
   const identities_t *identities;
   const list_t *list;
+  const floor_frames_t *frames; /* of the list, for the floor */
   uint16_t port;
   uint32_t streams;     /* for h2load; the library uses the service's limit */
   uint32_t connections; /* maximum */
@@ -35,6 +37,8 @@ typedef struct provider_task {
 
 #define PROVIDER_TOPIC "com.example.chess"
 
+/** `cpu` is negative if it failed. */
+provider_figures_t provider_floor(const provider_task_t *task);
 provider_figures_t provider_library(const provider_task_t *task);
 /** `cpu` is negative if h2load is missing. */
 provider_figures_t provider_h2load(const provider_task_t *task);
