@@ -66,6 +66,8 @@ rooms() { Tests/Shape/rooms; }
 words() { Tests/Shape/words; }
 
 c_tests() { ctest --preset release --no-tests=error --label-exclude memcheck; }
+# What the hot paths cost, in instructions.
+instructions() { Tests/Benchmarks/processors/limits; }
 symbols() { Tests/Shape/symbols && Tests/Shape/hardening && Tests/Shape/musl && types_without_binary; }
 # Compiles nothing: http2_only, a group of the rota, builds the library without the binary interface.
 types_without_binary() {
@@ -361,6 +363,7 @@ needs_of() {
     want spin command -v spin
     want gcc command -v cc
     ;;
+  instructions) want qemu-user command -v qemu-x86_64 ;;
   abi) need abigail-tools command -v abidiff ;;
   consumers | daemons | metrics | swift_host) need curl command -v curl ;;
   loops)

@@ -106,13 +106,25 @@ static int on_data(nghttp2_session *http, uint8_t flags, int32_t stream, const u
 #define FIELD(name, value) \
   { (uint8_t *)(name), (uint8_t *)(value), strlen(name), strlen(value), NGHTTP2_NV_FLAG_NONE }
 
+static ssize_t read_body(nghttp2_session *http, int32_t stream, uint8_t *bytes, size_t capacity,
+                         uint32_t *flags, nghttp2_data_source *source, void *context) {
+  static const char body[] = "{\"reason\":\"Unregistered\",\"timestamp\":1700000000000}";
+  (void)http, (void)stream, (void)capacity, (void)source, (void)context;
+  memcpy(bytes, body, sizeof body - 1);
+  *flags |= NGHTTP2_DATA_FLAG_EOF;
+  return sizeof body - 1;
+}
+
 static void answer(client_t *client, int32_t stream) {
   /* Like APNs, a different ID each time. */
   static uint64_t number;
   char id[40];
   snprintf(id, sizeof id, "5e2a60c0-0000-4000-8000-%012llx", (unsigned long long)number++);
-  const nghttp2_nv fields[] = {FIELD(":status", "200"), FIELD("apns-id", id)};
-  MUST(nghttp2_submit_response(client->http, stream, fields, 2, NULL) == 0);
+  const nghttp2_nv fields[] = {FIELD(":status", options.refuses ? "410" : "200"),
+                               FIELD("apns-id", id)};
+  const nghttp2_data_provider body = {.read_callback = read_body};
+  MUST(nghttp2_submit_response(client->http, stream, fields, 2, options.refuses ? &body : NULL) ==
+       0);
 }
 
 /* ---- Writing ------------------------------------------------------------------- */

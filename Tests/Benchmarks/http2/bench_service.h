@@ -20,6 +20,7 @@ typedef struct bench_service_options {
   uint32_t delay_ms; /* delay of each response; then without batches */
   bool trickles;     /* each response in a separate record and write */
   bool asks_for_certificate;
+  bool refuses; /* answers 410 to all instead of 200 */
 } bench_service_options_t;
 
 /* Counts since the last reset. */
