@@ -66,7 +66,7 @@ rooms() { Tests/Shape/rooms; }
 words() { Tests/Shape/words; }
 
 c_tests() { ctest --preset release --no-tests=error --label-exclude memcheck; }
-# What the hot paths cost, in instructions.
+# Instructions of the hot paths, compared with limits.txt.
 instructions() { Tests/Benchmarks/processors/limits; }
 symbols() { Tests/Shape/symbols && Tests/Shape/hardening && Tests/Shape/musl && types_without_binary; }
 # Compiles nothing: http2_only, a group of the rota, builds the library without the binary interface.
