@@ -38,10 +38,14 @@ extension SimulatedGateway {
     /// The port of the control API, which listens on loopback only; 0 takes a free port, nil turns
     /// it off.
     package var controlPort: Int?
+    /// How many worlds the control API can make.
+    package var worldsMax = 1000
     /// How many accepted notifications the control API can list.
     package var controlKeeps = 100_000
     /// Keeps the newest notifications for the page; nil without a page.
     package var recentPushes: RecentPushes?
+
+    var records: RecordFiles { RecordFiles(accepted: record, ledger: ledger) }
 
     package init(certificates: CertificateDirectory) { self.certificates = certificates }
   }

@@ -169,6 +169,32 @@ class Simulator:
             return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
 
 
+class World(Simulator):
+    """A world of a running simulator, with the same methods."""
+
+    def __init__(self, simulator, **options):
+        self.simulator, self.process, self.pid = simulator, simulator.process, simulator.pid
+        status, answer = simulator.control("POST", "/worlds", options or None)
+        assert status == 201, answer
+        self.ready_of_world, self.path = answer, answer["path"]
+        self.ready = simulator.ready | answer
+        self.gateway = ("127.0.0.1", self.ready["gateway_port"])
+        self.feedback = ("127.0.0.1", self.ready["feedback_port"])
+
+    def control(self, method, path, body=None, headers=None):
+        return self.simulator.control(method, self.path + path, body, headers)
+
+    def end(self):
+        """The status, and the totals."""
+        return self.simulator.control("DELETE", self.path)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+
+
 def ends_in_order(simulator):
     """Fails unless the simulator exits cleanly, without an error from its event loops, while clients are
     connected."""

@@ -35,7 +35,8 @@ package struct ControlService: Sendable {
 
   package let ledger: Ledger
   let feedback: FeedbackList
-  let unregistered: UnregisteredDevices
+  let unregistered: RejectedDevices
+  let rejections: RejectedDevices
   package let broadcasts: Broadcasts
   let faults: FaultsInForce
   let listeners: [Listener]
@@ -45,23 +46,32 @@ package struct ControlService: Sendable {
   let controlChannels = OpenChannels()
   let pendingResponses = PendingResponses()
   let requestShutdown: @Sendable () -> Void
+  /// Other worlds on the same simulator; nil in one of those.
+  let worlds: Worlds?
 
   private static let methods: [String: [String]] = [
     "/accepted": ["GET"], "/activities": ["GET"], "/channels": ["GET"], "/connections": ["GET"],
     "/counters": ["GET"], "/subscriptions": ["GET", "POST", "DELETE"],
-    "/faults": ["GET", "PUT", "PATCH", "DELETE"], "/reset": ["POST"], "/shutdown": ["POST"],
-    "/unregistered": ["GET", "POST", "DELETE"],
+    "/faults": ["GET", "PUT", "PATCH", "DELETE"], "/rejections": ["GET", "POST", "DELETE"],
+    "/reset": ["POST"], "/unregistered": ["GET", "POST", "DELETE"],
   ]
+  /// Those of the whole simulator, which no other world has.
+  private static let methodsOfSimulator = ["/shutdown": ["POST"], Worlds.path: ["GET", "POST"]]
 
   /// Followed by a connection's number.
   private static let connectionPath = "/connections/"
 
   package func response(to request: Request) async -> Response {
     if request.path.hasPrefix(Self.connectionPath) { return end(request) }
-    guard let methods = Self.methods[request.path] else {
+    if let worlds, let path = Worlds.Path(request.path) {
+      return await worlds.response(to: request, path)
+    }
+    var all = Self.methods
+    if worlds != nil { all.merge(Self.methodsOfSimulator) { first, _ in first } }
+    guard let methods = all[request.path] else {
       return .fault(
         404,
-        "not found; there are \(Self.methods.keys.sorted().joined(separator: ", ")) and \(Self.connectionPath)N"
+        "not found; there are \(all.keys.sorted().joined(separator: ", ")) and \(Self.connectionPath)N"
       )
     }
     guard methods.contains(request.method) else {
@@ -76,13 +86,16 @@ package struct ControlService: Sendable {
       case "/connections": return .ok(connections())
       case "/counters": return .ok(counters)
       case "/faults": return try await faults(request)
+      case "/rejections": return try rejectionsResponse(request)
       case "/reset":
         ledger.reset()
         _ = feedback.takeAll()
         unregistered.forget()
+        rejections.forget()
         broadcasts.reset()
         return .ok(counters)
       case "/shutdown": return Response(status: 202, json: counters, endsRun: true)
+      case Worlds.path: return try await worlds?.response(to: request) ?? .ok(counters)
       default: return try unregisteredResponse(request)
       }
     } catch {
@@ -192,23 +205,12 @@ package struct ControlService: Sendable {
   private func subscriptionsResponse(_ request: Request) throws(JSONError) -> Response {
     if request.method == "GET" { return .ok(broadcasts.subscriptionList()) }
     let json = try JSONParser.read(request.body)
-    guard case .object(let members) = json.content, let text = json["token"]?.string,
-      let channel = json["channel"]?.string
-    else {
-      throw JSONError("expected {\"token\": hex, \"channel\": identifier}", at: json.offset)
-    }
-    if let other = members.first(where: { !["token", "channel"].contains($0.name) }) {
-      throw JSONError("\(other.name) is not allowed here", at: other.offset)
-    }
+    let expected = "expected {\"token\": hex, \"channel\": identifier}"
+    let token = try token(in: json, beside: ["channel"], expected)
+    guard let channel = json["channel"]?.string else { throw JSONError(expected, at: json.offset) }
     if ChannelIdentifier.bytes(of: channel) == nil {
       throw JSONError(
         "channel: \(channel) is not a channel ID", at: json["channel"]?.offset ?? 0)
-    }
-    let token: [UInt8]
-    do throws(TextFault) {
-      token = try TokenField.bytes(of: text.utf8)
-    } catch {
-      throw JSONError("token: \(error.message)", at: json["token"]?.offset ?? 0)
     }
     let subscription = Subscription(token: token, channel: channel)
     if request.method == "POST" {
@@ -231,9 +233,38 @@ package struct ControlService: Sendable {
       let reason = try goneReason(json)
       feedback.append(entry)
       unregistered.add(
-        entry.token, UnregisteredDevices.Entry(reason: reason, time: entry.milliseconds))
+        entry.token, RejectedDevices.Entry(reason: reason, time: entry.milliseconds))
     }
     return .ok(unregisteredList())
+  }
+
+  /// POST names a device whose pushes HTTP/2 rejects, DELETE forgets all.
+  private func rejectionsResponse(_ request: Request) throws(JSONError) -> Response {
+    if request.method == "DELETE" { rejections.forget() }
+    if request.method == "POST" {
+      let json = try JSONParser.read(request.body)
+      let token = try token(
+        in: json, beside: ["reason", "times"], "expected {\"token\": hex, \"reason\": word}")
+      guard let reason = json["reason"]?.string.flatMap(PushReason.init(text:)) else {
+        throw JSONError(
+          "reason: expected one of Apple's, or \"STATUS WORD\"",
+          at: json["reason"]?.offset ?? json.offset)
+      }
+      let times = json["times"]
+      if let times, times.integer ?? 0 < 1 {
+        throw JSONError("times: expected a number of pushes", at: times.offset)
+      }
+      rejections.add(
+        token,
+        RejectedDevices.Entry(
+          reason: reason, time: WallClock.milliseconds, times: times?.integer))
+    }
+    let all = rejections.all.map { token, entry in
+      let times = entry.times.map { ",\"times\":\($0)" } ?? ""
+      let reason = JSONLiteral.string(entry.reason.text)
+      return "{\"token\":\"\(TokenField.hex(token))\",\"reason\":\(reason)\(times)}"
+    }
+    return .ok("{\"rejections\":[\(all.joined(separator: ","))]}")
   }
 
   /// The newest entries that the feedback service will list.
@@ -256,13 +287,9 @@ package struct ControlService: Sendable {
   }
 
   private func entry(_ json: JSONValue) throws(JSONError) -> FeedbackEntry {
-    guard case .object(let members) = json.content, let text = json["token"]?.string else {
-      throw JSONError("expected {\"token\": hex, \"timestamp\": seconds}", at: json.offset)
-    }
-    let names = ["token", "timestamp", "reason"]
-    if let other = members.first(where: { !names.contains($0.name) }) {
-      throw JSONError("\(other.name) is not allowed here", at: other.offset)
-    }
+    let token = try token(
+      in: json, beside: ["timestamp", "reason"], "expected {\"token\": hex, \"timestamp\": seconds}"
+    )
     var timestamp = WallClock.seconds
     if let given = json["timestamp"] {
       guard let seconds = given.integer.flatMap(UInt32.init(exactly:)) else {
@@ -270,8 +297,21 @@ package struct ControlService: Sendable {
       }
       timestamp = seconds
     }
+    return FeedbackEntry(timestamp: timestamp, token: token)
+  }
+
+  /// The device token of a JSON object with no members but these.
+  private func token(
+    in json: JSONValue, beside names: [String], _ expected: String
+  ) throws(JSONError) -> [UInt8] {
+    guard case .object(let members) = json.content, let text = json["token"]?.string else {
+      throw JSONError(expected, at: json.offset)
+    }
+    if let other = members.first(where: { $0.name != "token" && !names.contains($0.name) }) {
+      throw JSONError("\(other.name) is not allowed here", at: other.offset)
+    }
     do throws(TextFault) {
-      return FeedbackEntry(timestamp: timestamp, token: try TokenField.bytes(of: text.utf8))
+      return try TokenField.bytes(of: text.utf8)
     } catch {
       throw JSONError("token: \(error.message)", at: json["token"]?.offset ?? 0)
     }

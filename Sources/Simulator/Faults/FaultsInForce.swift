@@ -35,23 +35,17 @@ package final class FaultsInForce: Sendable {
 
   init(
     _ rules: FaultRules, seed: UInt64, certificates: CertificateDirectory,
-    bounds: (min: TLSBound, max: TLSBound), sendsTickets: Bool = false
+    bounds: (min: TLSBound, max: TLSBound), sendsTickets: Bool = false, sparedTLS: Contexts
   ) throws {
     self.seed = seed
     self.certificates = certificates
     self.bounds = bounds
     self.sendsTickets = sendsTickets
-    let binary = try certificates.context(
-      min: bounds.min, max: bounds.max, sendsTickets: sendsTickets)
-    let spared = Contexts(
-      binary: binary,
-      // Apple's gateway demands at least 1.2.
-      http2: try certificates.http2Context(min: max(bounds.min, .tls1_2), max: .tls1_3))
     state = NIOLockedValueBox(
       Snapshot(
         rules: rules,
-        tls: try Self.contexts(rules, certificates, bounds, spared, sendsTickets),
-        counts: rules.all.map(RunCounts.init), sparedTLS: spared))
+        tls: try Self.contexts(rules, certificates, bounds, sparedTLS, sendsTickets),
+        counts: rules.all.map(RunCounts.init), sparedTLS: sparedTLS))
   }
 
   package var rules: FaultRules { current.rules }
@@ -93,5 +87,18 @@ package final class FaultsInForce: Sendable {
         http2: try certificates.http2Context(
           min: faults.tlsMin ?? min(.tls1_2, high), max: faults.tlsMax ?? .tls1_3))
     }
+  }
+}
+
+extension FaultsInForce.Contexts {
+  /// For connections without faults.
+  init(
+    _ certificates: CertificateDirectory, _ bounds: (min: TLSBound, max: TLSBound),
+    sendsTickets: Bool
+  ) throws {
+    binary = try certificates.context(
+      min: bounds.min, max: bounds.max, sendsTickets: sendsTickets)
+    // Apple's gateway demands at least 1.2.
+    http2 = try certificates.http2Context(min: max(bounds.min, .tls1_2), max: .tls1_3)
   }
 }

@@ -6,7 +6,8 @@ struct HTTP2Services: Sendable {
   var ledger: Ledger
   var records: RecordFiles
   var feedback: FeedbackList
-  var unregistered: UnregisteredDevices
+  var unregistered: RejectedDevices
+  var rejections: RejectedDevices
   var tokens: ProviderTokens
   var broadcasts: Broadcasts
   /// The port is for channel management and accepts no pushes.

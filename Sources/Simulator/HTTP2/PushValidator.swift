@@ -32,8 +32,8 @@ final class PushValidator {
     if let reason = faultOfHeaders(&push) ?? faultOfBody(push) ?? faultOfChannel(push) {
       return .refused(reason, since: nil)
     }
-    if let device = services.unregistered[push.token] {
-      return .refused(device.reason, since: device.time)
+    if let device = services.unregistered[push.token] ?? services.rejections.take(push.token) {
+      return .refused(device.reason, since: device.reason.tellsTime ? device.time : nil)
     }
     if faults.mayReject, let reason = push.addressee.withUnsafeBytes(faults.badReason) {
       var time: Int64?

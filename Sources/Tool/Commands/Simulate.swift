@@ -283,6 +283,9 @@ struct Simulate: AsyncParsableCommand {
   @Option(help: .of("n", "How many accepted notifications the control API remembers."))
   var controlKeeps = 100_000
 
+  @Option(help: .of("n", "How many worlds the control API can make."))
+  var worldsMax = 1000
+
   @Option(
     help: .of(
       "port", "The port of a web page that shows notifications as they arrive; 0 picks a free one.")
@@ -333,6 +336,7 @@ struct Simulate: AsyncParsableCommand {
       throw ValidationError("--lproj needs --dashboard-port")
     }
     if controlKeeps <= 0 { throw ValidationError("--control-keeps must be at least 1") }
+    if worldsMax < 0 { throw ValidationError("--worlds-max \(worldsMax) is below 0") }
     if topics.contains("") { throw ValidationError("--topic is empty") }
     if Self.parts(teamTopic).contains("") { throw ValidationError("--team-topic is empty") }
     if topics.count > 1, topics.contains("any") {
@@ -465,6 +469,7 @@ struct Simulate: AsyncParsableCommand {
     configuration.seed = seed
     configuration.controlPort = controlPort.map(Int.init)
     configuration.controlKeeps = controlKeeps
+    configuration.worldsMax = worldsMax
     if dashboardPort != nil { configuration.recentPushes = RecentPushes() }
     configuration.rules.checksPayloads = checkPayload
     if !topics.isEmpty { configuration.rules.topic = topics == ["any"] ? .any : .only(topics) }

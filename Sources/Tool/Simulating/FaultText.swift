@@ -36,8 +36,21 @@ enum FaultText {
     Unregistered (default) or ExpiredToken
     """,
     "DELETE /unregistered": "removes all of them",
-    "POST /reset":
-      "clears counters, accepted, unregistered and Live Activities; faults and channels stay",
+    "GET /rejections": "the devices whose pushes are rejected over HTTP/2",
+    "POST /rejections": """
+    adds a device, {"token": hex, "reason": Apple's word or "STATUS WORD", "times": n}; default: \
+    every push; DELETE removes all of them
+    """,
+    "POST /reset": """
+    clears counters, accepted, unregistered, rejections and Live Activities; faults and channels stay
+    """,
+    "POST /worlds": """
+    makes a world: ports of its own, with their own faults, devices, counters, connections and \
+    channels, and this API below /worlds/N; it starts with the simulator's options, or with \
+    {"faults", "seed", "topics", "team_topics", "no_broadcasts", "channels_max", "environment", \
+    "check_payload"}; GET lists the worlds
+    """,
+    "DELETE /worlds/N": "ends world N and its connections, and returns its totals",
     "POST /shutdown": "ends the run",
   ])
 }

@@ -1,0 +1,72 @@
+import BinaryServer
+import JSON
+
+extension SimulatedGateway.Configuration {
+  /// A world of its own on free ports, with the options in a JSON object in place of the simulator's.
+  /// The simulator's files and page are not for it.
+  func ofWorld(_ options: JSONValue?) throws(JSONError) -> Self {
+    var world = self
+    world.http2Port = 0
+    if gatewayPort != nil { world.gatewayPort = 0 }
+    if feedbackPort != nil { world.feedbackPort = 0 }
+    if channelsPort != nil { world.channelsPort = 0 }
+    (world.record, world.ledger, world.recentPushes) = (nil, nil, nil)
+    guard let options else { return world }
+    guard case .object(let members) = options.content else {
+      throw JSONError("expected an object of options", at: options.offset)
+    }
+    for member in members { try world.adopt(member) }
+    return world
+  }
+
+  private mutating func adopt(_ option: JSONValue.Member) throws(JSONError) {
+    func refusal(_ expected: String) -> JSONError {
+      JSONError("\(option.name): expected \(expected)", at: option.value.offset)
+    }
+    func texts() throws(JSONError) -> [String] {
+      guard case .array(let elements) = option.value.content else { throw refusal("an array") }
+      var texts: [String] = []
+      for element in elements {
+        guard let text = element.string, !text.isEmpty else { throw refusal("bundle IDs") }
+        texts.append(text)
+      }
+      return texts
+    }
+    switch option.name {
+    case "faults": faults = try FaultRules(option.value)
+    case "topics":
+      let topics = try texts()
+      rules.topic = topics.isEmpty ? nil : .only(topics)
+    case "team_topics":
+      let topics = try texts()
+      rules.teamTopics = topics.isEmpty ? nil : topics
+    case "no_broadcasts": appsWithoutBroadcasts = try texts()
+    case "channels_max":
+      guard let number = option.value.integer, number >= 0 else { throw refusal("a number") }
+      channelsMax = number
+    case "seed":
+      guard let number = option.value.integer, number >= 0 else { throw refusal("a number") }
+      seed = UInt64(number)
+    case "environment":
+      let environments = ["sandbox", "production"]
+      guard let name = option.value.string, environments.contains(name) else {
+        throw refusal(environments.joined(separator: " or "))
+      }
+      isSandbox = name == "sandbox"
+    case "check_payload":
+      guard case .bool(let checks) = option.value.content else { throw refusal("true or false") }
+      rules.checksPayloads = checks
+    default: throw JSONError("unknown option \(option.name)", at: option.offset)
+    }
+  }
+}
+
+extension World {
+  /// Its ports and its seed, as members of a JSON object.
+  var members: String {
+    let ports = [ListenError.Service.gateway, .feedback, .http2, .channels].map { service in
+      "\"\(service.rawValue)_port\":\(port(service).map { "\($0)" } ?? "null")"
+    }
+    return "\(ports.joined(separator: ",")),\"seed\":\(service.faults.seed)"
+  }
+}
