@@ -2,7 +2,7 @@ import BinaryServer
 import JSON
 
 extension SimulatedGateway.Configuration {
-  /// A world of its own on free ports, with the options in a JSON object in place of the simulator's.
+  /// Another world on free ports, with the options in a JSON object in place of the simulator's.
   /// The simulator's files and page are not for it.
   func ofWorld(_ options: JSONValue?) throws(JSONError) -> Self {
     var world = self

@@ -30,7 +30,7 @@ package final class Worlds: Sendable {
 
   private struct State {
     var last = 0
-    /// Those that are being made.
+    /// Worlds whose ports are not open yet.
     var starting = 0
     var open: [Int: World] = [:]
   }
@@ -81,7 +81,7 @@ package final class Worlds: Sendable {
   /// Passes a request on to the control API of a world. DELETE of the world itself ends it.
   func response(to request: ControlService.Request, _ path: Path) async -> ControlService.Response {
     guard let number = path.world, let world = state.withLockedValue({ $0.open[number] }) else {
-      return .fault(404, "no such world; GET \(Self.path) lists them")
+      return .fault(404, "this world does not exist; GET \(Self.path) lists them")
     }
     if let rest = path.rest {
       var request = request
