@@ -16,7 +16,7 @@ import time
 
 import pytest
 from simulator import (
-    CLEAN, DEADLINE, FIN, PAYLOAD, RESET, TOKEN, Simulator, ends_in_order, enhanced, error, finish, framed, item,
+    CLEAN, DEADLINE, FIN, PAYLOAD, RESET, TOKEN, Simulator, World, ends_in_order, enhanced, error, finish, framed, item,
     make_certificates, read_to_end, simple, exchange, tool,
 )
 
@@ -591,3 +591,45 @@ def test_only_the_owner_reads_records(start, certificates, tmp_path):
                                   certificates, option, tmp_path / name], capture_output=True, text=True, timeout=DEADLINE)
             assert ran.returncode != 0 and message in ran.stderr, ran.stderr
     assert (tmp_path / "elsewhere").read_text() == "kept"
+
+
+def test_the_description_lists_every_request(simulator):
+    """What it lists is answered, and nothing else. A world has the same without worlds."""
+    described = simulator.control("GET", "/openapi.json")[1]
+    assert described["openapi"] == "3.1.0"
+    with World(simulator) as world:
+        of_world = world.control("GET", "/openapi.json")[1]
+        only = set(described["paths"]) - set(of_world["paths"])
+        assert only == {"/worlds", "/worlds/{number}", "/shutdown"}
+        for path, operations in of_world["paths"].items():
+            for method in ("GET", "POST", "PUT", "PATCH", "DELETE"):
+                operation = operations.get(method.lower())
+                status = world.control(method, path.replace("{number}", "9"))[0]
+                if not operation:
+                    assert status == 405, (method, path)
+                elif operation.get("requestBody", {}).get("required"):
+                    assert status == 400, (method, path)
+                else:
+                    assert status == (404 if "{number}" in path else 200), (method, path)
+    help = " ".join(subprocess.run([tool(), "simulate", "--help"], check=True, capture_output=True, text=True).stdout.split())
+    for path, operations in described["paths"].items():
+        for method, operation in operations.items():
+            assert f"{method.upper()} {path.replace('{number}', 'N')}" in help
+            assert " ".join(operation["summary"].split()) in help
+    faults = described["paths"]["/faults"]["put"]["requestBody"]["content"]["application/json"]["schema"]["properties"]
+    assert "bad_every" in faults and len(faults) > 50
+
+
+def test_the_description_names_members_as_they_are(simulator):
+    """Every member of a body is known to its request, and the required ones are needed."""
+    paths = simulator.control("GET", "/openapi.json")[1]["paths"]
+    full = {"token": "00", "reason": "Shutdown", "channel": "AA=="}
+    for path in ("/rejections", "/unregistered", "/subscriptions", "/worlds"):
+        schema = paths[path]["post"]["requestBody"]["content"]["application/json"]["schema"]
+        needed = {name: full[name] for name in schema["required"]}
+        for name in schema["properties"]:
+            status, answer = simulator.control("POST", path, {**needed, name: {"nonsense": 1}})
+            assert status == 400 and "not allowed" not in answer["error"] and "unknown option" not in answer["error"], answer
+        for name in needed:
+            assert simulator.control("POST", path, {one: full[one] for one in needed if one != name})[0] == 400, name
+        assert simulator.control("POST", path, {**needed, "nonsense": 1})[0] == 400

@@ -193,6 +193,7 @@ def test_storage_policy(usual):
             assert bool(world.control("GET", "/activities")[1]["activities"]) == (policy == 1)
 
 
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1_1")
 def test_tls_versions(usual):
     address = ("127.0.0.1", usual.ready["http2_port"])
     for version, works in ((ssl.TLSVersion.TLSv1_1, False), (ssl.TLSVersion.TLSv1_2, True), (ssl.TLSVersion.TLSv1_3, True)):

@@ -49,61 +49,60 @@ package struct ControlService: Sendable {
   /// Other worlds on the same simulator; nil in one of those.
   let worlds: Worlds?
 
-  private static let methods: [String: [String]] = [
-    "/accepted": ["GET"], "/activities": ["GET"], "/channels": ["GET"], "/connections": ["GET"],
-    "/counters": ["GET"], "/subscriptions": ["GET", "POST", "DELETE"],
-    "/faults": ["GET", "PUT", "PATCH", "DELETE"], "/rejections": ["GET", "POST", "DELETE"],
-    "/reset": ["POST"], "/unregistered": ["GET", "POST", "DELETE"],
-  ]
-  /// Those of the whole simulator, which no other world has.
-  private static let methodsOfSimulator = ["/shutdown": ["POST"], Worlds.path: ["GET", "POST"]]
-
-  /// Followed by a connection's number.
-  private static let connectionPath = "/connections/"
-
   package func response(to request: Request) async -> Response {
-    if request.path.hasPrefix(Self.connectionPath) { return end(request) }
-    if let worlds, let path = Worlds.Path(request.path) {
+    if let worlds, let path = Worlds.Path(request.path), path.rest != nil {
       return await worlds.response(to: request, path)
     }
-    var all = Self.methods
-    if worlds != nil { all.merge(Self.methodsOfSimulator) { first, _ in first } }
-    guard let methods = all[request.path] else {
-      return .fault(
-        404,
-        "not found; there are \(all.keys.sorted().joined(separator: ", ")) and \(Self.connectionPath)N"
-      )
+    let all = ControlRoute.all.filter { worlds != nil || !$0.isOfSimulator }
+    let routes = all.filter { $0.fits(request.path) }
+    if routes.isEmpty {
+      let paths = Set(all.map { $0.path.replacing(ControlRoute.number, with: "N") }).sorted()
+      return .fault(404, "not found; there are \(paths.joined(separator: ", "))")
     }
-    guard methods.contains(request.method) else {
-      return .fault(405, "\(request.path) takes \(methods.joined(separator: ", "))")
+    guard let route = routes.first(where: { $0.method == request.method }) else {
+      let methods = routes.map(\.method).joined(separator: ", ")
+      return .fault(405, "\(request.path) takes \(methods)")
     }
     do throws(JSONError) {
-      switch request.path {
-      case "/accepted": return try accepted(request.query)
-      case "/activities": return .ok(broadcasts.activityList())
-      case "/channels": return .ok(broadcasts.channelList())
-      case "/subscriptions": return try subscriptionsResponse(request)
-      case "/connections": return .ok(connections())
-      case "/counters": return .ok(counters)
-      case "/faults": return try await faults(request)
-      case "/rejections": return try rejectionsResponse(request)
-      case "/reset":
-        ledger.reset()
-        _ = feedback.takeAll()
-        unregistered.forget()
-        rejections.forget()
-        broadcasts.reset()
-        return .ok(counters)
-      case "/shutdown": return Response(status: 202, json: counters, endsRun: true)
-      case Worlds.path: return try await worlds?.response(to: request) ?? .ok(counters)
-      default: return try unregisteredResponse(request)
-      }
+      return try await response(to: request, route.call)
     } catch {
       let place = error.place(in: request.body)
       return .fault(
         400,
         request.body.isEmpty
           ? error.message : "body:\(place.line):\(place.column): \(error.message)")
+    }
+  }
+
+  private func response(to request: Request, _ call: ControlCall) async throws(JSONError)
+    -> Response
+  {
+    switch call {
+    case .accepted: return try accepted(request.query)
+    case .activities: return .ok(broadcasts.activityList())
+    case .channels: return .ok(broadcasts.channelList())
+    case .subscriptions, .subscribe, .unsubscribe: return try subscriptionsResponse(request)
+    case .connections: return .ok(connections())
+    case .endConnection: return end(request)
+    case .counters: return .ok(counters)
+    case .description:
+      let routes = ControlRoute.all.filter { worlds != nil || !$0.isOfSimulator }
+      return .ok(ControlDescription(routes: routes).json)
+    case .faults, .replaceFaults, .changeFaults, .removeFaults: return try await faults(request)
+    case .rejections, .reject, .forgetRejections: return try rejectionsResponse(request)
+    case .reset:
+      ledger.reset()
+      _ = feedback.takeAll()
+      unregistered.forget()
+      rejections.forget()
+      broadcasts.reset()
+      return .ok(counters)
+    case .shutdown: return Response(status: 202, json: counters, endsRun: true)
+    case .unregistered, .unregister, .forgetUnregistered: return try unregisteredResponse(request)
+    case .worlds, .makeWorld, .world, .endWorld:
+      guard let worlds else { return .fault(404, "a world has no worlds") }
+      if let path = Worlds.Path(request.path) { return await worlds.response(to: request, path) }
+      return try await worlds.response(to: request)
     }
   }
 
@@ -152,8 +151,7 @@ package struct ControlService: Sendable {
 
   /// Closes the connection with that number.
   private func end(_ request: Request) -> Response {
-    let text = request.path.dropFirst(Self.connectionPath.count)
-    guard request.method == "DELETE" else { return .fault(405, "\(request.path) takes DELETE") }
+    let text = request.path.dropFirst("/connections/".count)
     let word = request.query["end"] ?? Faults.Ending.fin.rawValue
     guard let ending = Faults.Ending(rawValue: word) else {
       let words = Faults.Ending.allCases.map(\.rawValue).joined(separator: ", ")

@@ -36,6 +36,17 @@ package final class Worlds: Sendable {
   }
 
   static let path = "/worlds"
+  /// What POST may set.
+  static let options = [
+    ControlRoute.Field(name: "faults", text: "an object, or an array of rules"),
+    ControlRoute.Field(name: "seed", type: "integer"),
+    ControlRoute.Field(name: "topics", type: "array", text: "as --topic"),
+    ControlRoute.Field(name: "team_topics", type: "array", text: "as --team-topic"),
+    ControlRoute.Field(name: "no_broadcasts", type: "array", text: "as --no-broadcasts"),
+    ControlRoute.Field(name: "channels_max", type: "integer"),
+    ControlRoute.Field(name: "environment", type: "string", text: "sandbox or production"),
+    ControlRoute.Field(name: "check_payload", type: "boolean"),
+  ]
 
   private let max: Int
   private let make: @Sendable (JSONValue?) async throws -> World
@@ -88,17 +99,13 @@ package final class Worlds: Sendable {
       request.path = rest
       return await world.service.response(to: request)
     }
-    switch request.method {
-    case "GET": return .ok(Self.json(number, world))
-    case "DELETE":
-      // Another request may be ending it.
-      guard state.withLockedValue({ $0.open.removeValue(forKey: number) }) != nil else {
-        return .fault(404, "world \(number) ends")
-      }
-      await world.stop()
-      return .ok(world.service.counters)
-    default: return .fault(405, "\(request.path) takes GET, DELETE")
+    if request.method == "GET" { return .ok(Self.json(number, world)) }
+    // Another request may be ending it.
+    guard state.withLockedValue({ $0.open.removeValue(forKey: number) }) != nil else {
+      return .fault(404, "world \(number) ends")
     }
+    await world.stop()
+    return .ok(world.service.counters)
   }
 
   /// Ends all of them.
