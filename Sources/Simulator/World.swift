@@ -87,7 +87,8 @@ final class World: Sendable {
       let services = HTTP2Services(
         rules: PushRules(rules: configuration.rules), ledger: ledger, records: records,
         feedback: feedback, unregistered: unregistered, rejections: rejections,
-        tokens: ProviderTokens(configuration.providerKeys), broadcasts: broadcasts,
+        tokens: ProviderTokens(
+          configuration.providerKeys, isSandbox: configuration.isSandbox), broadcasts: broadcasts,
         isSandbox: configuration.isSandbox)
       var ports = [(ListenError.Service.http2, configuration.http2Port)]
       if let port = configuration.channelsPort { ports.append((.channels, port)) }

@@ -31,6 +31,7 @@ PAGE = (ROOT / "Documentation/SIMULATOR.md").read_text()
         (["--control-port", "7", "--http2-port", "7"], "--control-port 7 is already used for another service"),
         (["--http2-port", "7", "--channels-port", "7"], "--channels-port 7 is already used for another service"),
         (["--channels-max", "-1"], "--channels-max"),
+        (["--worlds-max", "-1"], "--worlds-max"),
         (["--environment", "staging"], "--environment"),
         (["--fault", "services=none"], "services: expected one of all, pushes, channels"),
         (["--subscriptions", "/nonexistent"], "--subscriptions: /nonexistent: No such file or directory"),

@@ -10,6 +10,7 @@ import sys
 import pytest
 from http2 import TOPIC, UUID, Client, jwt
 from simulator import ROOT, TOKEN, Simulator, World
+from test_http2 import p256
 
 PAGE = ROOT / "Documentation/SIMULATOR-RULES.md"
 GOOD = (200, None)
@@ -245,6 +246,18 @@ def test_topics_of_keys(usual):
 def test_a_token_needs_a_topic(usual):
     with World(usual) as world, Client(world, certificate=False) as client:
         assert client.push(headers=[("authorization", f"bearer {jwt(world)}")]) == (400, "MissingTopic")
+
+
+def test_keys_of_one_environment(start, tmp_path):
+    key = p256(tmp_path)
+    keys = [f"sandbox:KEY0000001:TEAM000001:{key}", f"production:KEY0000002:TEAM000001:{key}", f"KEY0000003:TEAM000001:{key}"]
+    simulator = start(*[argument for one in keys for argument in ("--provider-key", one)], control=True)
+    for environment, other in (("sandbox", 2), ("production", 1)):
+        with World(simulator, environment=environment) as world:
+            for number in (1, 2, 3):
+                bearer = jwt(world, key=key, kid=f"KEY000000{number}", iss="TEAM000001")
+                with Client(world, certificate=False, bearer=bearer) as client:
+                    assert client.push() == ((403, "BadEnvironmentKeyIdInToken") if number == other else GOOD)
 
 
 def test_environments_of_keys_and_certificates(usual):

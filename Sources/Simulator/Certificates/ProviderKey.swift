@@ -5,6 +5,8 @@ package struct ProviderKey: Sendable {
   package var identifier: String
   package var team: String
   let key: KeyPair
+  /// The only environment of the key; nil for both.
+  private(set) var environment: String?
 
   /// Apple's identifiers have ten characters.
   private static let count = 10
@@ -15,10 +17,12 @@ package struct ProviderKey: Sendable {
     self.key = key
   }
 
-  /// Reads `key id:team id:file`. The file has the private key, as Apple issues it, or the public
-  /// one, in PEM.
+  /// Reads `key id:team id:file`, perhaps after `sandbox:` or `production:`. The file has the private
+  /// key, as Apple issues it, or the public one, in PEM.
   package init(option: String) throws(ListError) {
-    let parts = option.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+    let environment = ["sandbox", "production"].first { option.hasPrefix("\($0):") }
+    let rest = option.dropFirst(environment.map { $0.utf8.count + 1 } ?? 0)
+    let parts = rest.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
       .map(String.init)
     guard parts.count == 3, parts[0].utf8.count == Self.count, parts[1].utf8.count == Self.count,
       !parts[2].isEmpty
@@ -27,6 +31,7 @@ package struct ProviderKey: Sendable {
         path: option, message: "expected KEYID:TEAMID:FILE, both IDs of \(Self.count) characters")
     }
     try self.init(identifier: parts[0], team: parts[1], path: parts[2])
+    self.environment = environment
   }
 
   package init(identifier: String, team: String, path: String) throws(ListError) {

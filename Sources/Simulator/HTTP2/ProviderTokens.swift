@@ -28,9 +28,11 @@ final class ProviderTokens: Sendable {
   private static let limit = 10_000
 
   private let keys: [String: ProviderKey]
+  private let environment: String
   private let state = NIOLockedValueBox(State())
 
-  init(_ keys: [ProviderKey]) {
+  init(_ keys: [ProviderKey], isSandbox: Bool) {
+    environment = isSandbox ? "sandbox" : "production"
     self.keys = Dictionary(keys.map { ($0.identifier, $0) }) { _, last in last }
   }
 
@@ -50,6 +52,9 @@ final class ProviderTokens: Sendable {
       token.issued <= now + Self.ahead
     else {
       return .refused(.invalidProviderToken)
+    }
+    if let only = keys[token.key]?.environment, only != environment {
+      return .refused(.badEnvironmentKeyIdInToken)
     }
     // Rejected before it can count as a refresh.
     if isExpired(token, now, from: &origin, faults) { return .refused(.expiredProviderToken) }

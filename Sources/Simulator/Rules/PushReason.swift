@@ -33,6 +33,7 @@ package struct PushReason: Sendable, Hashable {
   static let badPath = PushReason(404, "BadPath")
   static let methodNotAllowed = PushReason(405, "MethodNotAllowed")
   static let payloadTooLarge = PushReason(413, "PayloadTooLarge")
+  static let badEnvironmentKeyIdInToken = PushReason(403, "BadEnvironmentKeyIdInToken")
   static let expiredProviderToken = PushReason(403, "ExpiredProviderToken")
   static let invalidProviderToken = PushReason(403, "InvalidProviderToken")
   static let missingProviderToken = PushReason(403, "MissingProviderToken")

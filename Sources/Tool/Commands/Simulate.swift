@@ -160,7 +160,8 @@ struct Simulate: AsyncParsableCommand {
     help: ArgumentHelp(
       """
       A key that may sign provider tokens, in PEM: the private key as Apple issues it (.p8), or \
-      the public key. May be repeated.
+      the public key. After sandbox: or production: it is for this environment only, and the other \
+      one responds with BadEnvironmentKeyIdInToken. May be repeated.
       """, valueName: "keyid:teamid:file"))
   var providerKey: [String] = []
 
