@@ -622,7 +622,7 @@ import Testing
       [list, entry("a", of: "sale 1"), entry("b", of: "other"), entry("c", of: nil)], at: now)
     #expect(try queue.campaignOutcomes(app: "shop") == [:])
     let (slow, quick) = (try join(queue), try join(queue))
-    let first = try queue.claim(slow, room: 9, at: now)
+    let first = try queue.claim(slow, room: 99, at: now)
     try #require(first.map(\.content.id) == ["list", "a", "b", "c"])
     try queue.record(
       [
@@ -634,7 +634,7 @@ import Testing
     // Its lease has expired, and another one ends them too.
     _ = try queue.renew(quick, at: now + 100_000)
     _ = try queue.reclaim(silentSince: now + 50_000, at: now)
-    let second = try queue.claim(quick, room: 9, at: now)
+    let second = try queue.claim(quick, room: 99, at: now)
     try #require(second.map(\.content.id) == ["list", "a"])
     #expect(second.map(\.content.campaign) == ["sale 1", "sale 1"])
     try queue.record(
