@@ -240,7 +240,7 @@ def test_a_reader_blocks_nobody(start, relay, queue):
         told(one, "outcomes")
         assert queue.path.stat().st_mtime_ns == before
         os.rename(queue.path, queue.path.with_suffix(".old"))
-        assert "removed or replaced" in reader.stderr.readline()
         assert reader.wait(DEADLINE) == 2
+        assert "removed or replaced" in reader.stderr.read()
     operate(one, "outcomes", status=2)
     assert not queue.path.exists()
