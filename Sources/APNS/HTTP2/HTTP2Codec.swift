@@ -558,6 +558,11 @@ extension UnsafeMutablePointer<HTTP2Codec> {
     free(self)
   }
 
+  /// See `RequestHeaders.authorization`.
+  func write(authorization value: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer)
+    -> Int
+  { pointee.headers.authorization(value, to: target) }
+
   /// Bytes that wait to be written, at most a record; nil if HTTP/2 itself has ended.
   func fillRecord(of authority: CommonHeaders) -> UnsafeRawBufferPointer? {
     let written = pointee.written

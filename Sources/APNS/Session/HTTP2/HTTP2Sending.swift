@@ -175,7 +175,10 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         begun &+= size
         streams &+= 1
         // nghttp2 keeps waiting frames in order, which costs less for few.
-        if streams & 3 == 0 { connection.pointee.codec.fill(of: authority) }
+        if streams & 3 == 0 {
+          let codec = connection.pointee.codec
+          codec.fill(of: commonHeaders(codec))
+        }
       }
       if case .connection = goal {
         isWhole = true
@@ -244,8 +247,16 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   /// The header fields that all requests share.
   @inline(__always)
-  private var authority: CommonHeaders {
-    CommonHeaders(authority: defaults.authority, authorization: bearer.authorization)
+  private mutating func commonHeaders(
+    _ codec: UnsafeMutablePointer<HTTP2Codec>
+  ) -> CommonHeaders {
+    if bearer.lacksField { writeBearer(codec) }
+    return CommonHeaders(authority: defaults.authority, authorization: bearer.field)
+  }
+
+  @inline(never)
+  private mutating func writeBearer(_ codec: UnsafeMutablePointer<HTTP2Codec>) {
+    bearer.writeField { codec.write(authorization: $0, to: $1) }
   }
 
   /// A payload that fits into no window is sent in parts only if no other connection could have
@@ -262,8 +273,9 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     _ connection: UnsafeMutablePointer<HTTP2Connection>
   ) throws(Failure) -> Bool {
     while true {
-      let inFlight = connection.pointee.codec.pointee.inFlight
-      guard let record = connection.pointee.codec.fillRecord(of: authority) else {
+      let codec = connection.pointee.codec
+      let inFlight = codec.pointee.inFlight
+      guard let record = codec.fillRecord(of: commonHeaders(codec)) else {
         try connectionEnded(
           connection, Failure(APNS_ERR_PROTOCOL, "nghttp2 cannot continue on this connection"))
         return false
