@@ -161,7 +161,8 @@ import Testing
       guard isInTurn else { return }
       isInTurn = false
       self.now += 3000
-      for taker in takers where taker !== self.asking { _ = try self.send(taker) }
+      let first = self.asking
+      for taker in takers where taker !== first { _ = try self.send(taker) }
       isInTurn = true
     }
     let sent = try send(takers, seconds: 20)
