@@ -327,6 +327,70 @@ import Testing
     #expect(try queue.depths(at: now)["shop"]?.claimed == 1)
   }
 
+  /// After its lease expired it may claim the same entry again.
+  @Test(arguments: Engine.here) func anOldDeliveryDoesNotReturnTheNewOne(_ engine: Engine) throws {
+    let queue = try open(engine)
+    _ = try queue.enqueue([entry("a")], at: now)
+    let before = try queue.claim(join(queue), room: 9, at: now)
+    _ = try queue.reclaim(silentSince: now + 1, at: now)
+    let workerID = try join(queue)
+    let again = try queue.claim(workerID, room: 9, at: now)
+    for disposition: EntryUpdate.Disposition in [
+      .deferred(at: now, isRequested: true, line: "429"), .dead(line: "x"), .released(at: nil),
+    ] {
+      try queue.record([EntryUpdate(before[0], [], disposition)], by: workerID, at: now)
+      #expect(try queue.depths(at: now)["shop"]?.claimed == 1)
+    }
+    try queue.record([EntryUpdate(again[0], [], .released(at: nil))], by: workerID, at: now)
+    #expect(try queue.depths(at: now)["shop"]?.claimed == 0)
+  }
+
+  /// Whoever has it now may have sent it. What a response decided counts, and the entry stays.
+  @Test(arguments: Engine.here) func ordersDecideOnlyWhatIsHeld(_ engine: Engine) throws {
+    let queue = try open(engine)
+    _ = try queue.enqueue([entry("a", of: "sale"), many("m", 3), many("kept", 2)], at: now)
+    let slow = try join(queue)
+    let old = try queue.claim(slow, room: 9, at: now).map { HeldEntry($0) }
+    old[1].cursor = 1
+    for held in old { held.cancel() }
+    old[0].disposition = .finished
+    old[2].disposition = .finished
+    try queue.record([EntryUpdate(old[2])], by: slow, at: now)
+    _ = try queue.reclaim(silentSince: now + 1, at: now)
+    try queue.record([EntryUpdate(old[0]), EntryUpdate(old[1])], by: slow, at: now)
+    #expect(try place.ends().sorted() == ["kept/0 cancelled", "kept/1 cancelled"])
+    #expect(try counts(queue, "sale") == [:])
+    let next = try join(queue)
+    #expect(try queue.claim(next, room: 9, at: now).count == 2)
+    // The response to its first device came later.
+    old[1].fresh.removeAll()
+    old[1].end(at: 0, outcome())
+    old[1].disposition = .finished
+    try queue.record([EntryUpdate(old[1])], by: slow, at: now)
+    try queue.record([EntryUpdate(old[0]), EntryUpdate(old[1])], by: next, at: now)
+    #expect(
+      try place.ends().sorted() == ["kept/0 cancelled", "kept/1 cancelled", "m/0 accepted"])
+    #expect(try queue.depths(at: now)["shop"]?.claimed == 2)
+    _ = try queue.reclaim(silentSince: now + 1, at: now)
+    let last = try queue.claim(next, room: 9, at: now)
+    #expect(last.isEmpty)
+    let free = try join(queue)
+    let again = try queue.claim(free, room: 9, at: now).map { HeldEntry($0) }
+    #expect(again.map(\.unresolved) == [1, 2])
+    for held in again {
+      held.cancel()
+      held.disposition = .finished
+    }
+    try queue.record(again.map { EntryUpdate($0) }, by: free, at: now)
+    #expect(
+      try place.ends().sorted() == [
+        "a/0 unknown", "kept/0 cancelled", "kept/1 cancelled", "m/0 accepted", "m/1 unknown",
+        "m/2 unknown",
+      ])
+    #expect(try counts(queue, "sale") == [.unknown: 1])
+    #expect(try queue.depths(at: now)["shop"]?.claimed ?? 0 == 0)
+  }
+
   @Test(arguments: Engine.here) func laterWaitsForItsTimeAndComesFirst(_ engine: Engine) throws {
     let queue = try open(engine)
     _ = try queue.enqueue([entry("a")], at: now)
@@ -749,6 +813,31 @@ import Testing
     #expect(
       try queue.claim(workerID, room: 9, at: now).map(\.content.id)
         == ["deferred", "paused", "released", "scheduled", "single"])
+  }
+
+  /// A worker that does not know the new orders yet may return an entry, and end.
+  @Test(arguments: Engine.here) func whatIsPausedTooLateIsResumedToo(_ engine: Engine) throws {
+    let queue = try open(engine)
+    let store = OrderStore(queue, app: "shop")
+    try store.change { $0.set(.paused, of: "sale", at: now) }
+    var orders = WorkerOrders(queue, app: "shop")
+    #expect(try orders.read(at: 0))
+    try store.change { $0.set(nil, of: "sale", at: now) }
+    #expect(try orders.read(at: 1000))
+    try orders.advance(at: 1000, now)
+    _ = try queue.enqueue([entry("a", of: "sale")], at: now)
+    let late = try join(queue)
+    try queue.record(
+      queue.claim(late, room: 9, at: now).map {
+        EntryUpdate($0, [], .released(at: PausedTime.due))
+      },
+      by: late, at: now)
+    #expect(try !orders.read(at: 9000))
+    #expect(orders.hasToAdvance(at: 9000))
+    try orders.advance(at: 9000, now)
+    #expect(try queue.claim(late, room: 9, at: now).map(\.content.id) == ["a"])
+    try orders.advance(at: 700_000, now)
+    #expect(!orders.hasToAdvance(at: .max))
   }
 
   /// A paused entry keeps its place in the line of its device, and so does a blocked one.

@@ -305,6 +305,29 @@ import Testing
 
   // MARK: Outages
 
+  /// It was sent before its connection was lost.
+  @Test func aClaimThatComesLateIsVoid() throws {
+    let queue = try #require(try place.open() as? RedisQueue)
+    try add("id", "a", "token", "00", "payload", "{}")
+    let workerID = try join(queue)
+    func held(after script: RedisScript, _ words: String...) throws -> Int? {
+      _ = try queue.run(script, app: "shop") { command in
+        for word in ["\(workerID.number)"] + words { command.add(word) }
+      }
+      return try queue.depths(at: now)["shop"]?.claimed
+    }
+    func claim(_ number: String) throws -> Int? {
+      try held(after: .claim, "\(now)", "9", "0", "1", "normal", number)
+    }
+    #expect(try held(after: .reconcile, "5") == 0)
+    #expect(try claim("5") == 0)
+    #expect(try claim("6") == 1)
+    #expect(try held(after: .reconcile, "5") == 1)
+    #expect(try held(after: .reconcile, "7") == 0)
+    try queue.leave(workerID, line: "left", at: now)
+    #expect(try server.ask("HLEN", "apns:{shop}:workers").number == 0)
+  }
+
   /// Any program may write there, and the relay adds to these numbers and multiplies them.
   @Test func numbersThatCannotBeStopNobody() throws {
     let queue = try place.open()

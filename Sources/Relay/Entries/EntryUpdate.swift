@@ -28,6 +28,9 @@ package struct PushOutcome: Equatable, Sendable {
   package var goneSince: Int64?
   /// If set, the token is recorded as bad, and reported as feedback with this time in UNIX seconds.
   package var badSince: Int64?
+  /// An operator's order decided it, not a response: it counts only while the worker holds the
+  /// delivery.
+  package var isByOrder = false
 }
 
 /// A worker's update of an entry.
@@ -61,6 +64,15 @@ package struct EntryUpdate: Equatable, Sendable {
   package var deliveries: Int
   package var outcomes: [PushOutcome]
   package var disposition: Disposition
+  /// Whether some outcomes of this delivery, in this update or before, are by order.
+  package var isByOrder = false
+
+  /// What a worker may record that does not hold the delivery any more. Otherwise it would end an
+  /// entry whose outcomes by order did not count.
+  mutating func dropOrders() {
+    outcomes.removeAll(where: \.isByOrder)
+    (disposition, isByOrder) = (.held, false)
+  }
 
   /// Passes each outcome by pointer, because a copy would retain its strings.
   @inline(__always)

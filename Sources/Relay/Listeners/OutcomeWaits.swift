@@ -137,6 +137,8 @@ package final class OutcomeWaits: @unchecked Sendable {
     guard waits.withLock({ !$0.isEmpty }) else { return }
     for update in updates {
       guard let outcome = update.outcomes.first(where: { $0.position == 0 }) else { continue }
+      // Only the queue knows whether it counts.
+      if outcome.isByOrder { continue }
       report(Key(app: update.app, id: update.id), outcome)
     }
   }

@@ -47,22 +47,24 @@ struct RecordedBatch {
         endedCounts.append(0)
       }
       let isEmpty = updates[index].outcomes.isEmpty
-      if !isEmpty, known[index].text.isEmpty, updates[index].disposition == .finished {
+      let isByOrder = updates[index].isByOrder
+      if !isEmpty, !isByOrder, known[index].text.isEmpty, updates[index].disposition == .finished {
         ended[outcomes.records.count].add(updates[index].id)
         endedCounts[outcomes.records.count] += 1
         ends.append(index)
         continue
       }
       others.append(index)
-      parts.addList(of: kept == nil ? 9 : 11)
+      parts.addList(of: isByOrder ? 12 : kept == nil ? 9 : 11)
       Self.add(updates[index], ahead: ahead, at: now, to: &parts)
       parts.add(isEmpty ? 0 : outcomes.records.count + 1)
       parts.add(known[index].text)
       parts.add(after.text)
-      if let kept {
-        parts.add(kept.positions.text)
-        parts.add(kept.record)
+      if kept != nil || isByOrder {
+        parts.add(kept?.positions.text ?? "")
+        parts.add(kept?.record ?? 0)
       }
+      if isByOrder { parts.add(1) }
     }
     outcomes.end()
     records = outcomes.records

@@ -1,6 +1,6 @@
 extension RedisScript {
   /// Claims entries for a number of notifications. ARGV: worker ID, time, room, 1 if the order is
-  /// kept, 1 if the worker holds no entries, the lanes. The reply begins with a string in
+  /// kept, 1 if the worker holds no entries, the lanes, the claim's number (see `reconcile`). The reply begins with a string in
   /// MessagePack that has a list for each entry. Most entries are new and have an ID and one device:
   /// then the list has the fields and the entry's number in the stream, because every byte that Lua
   /// builds costs time. Any other entry has two lists: its number, ID, deliveries, answers, crashes,
@@ -9,7 +9,8 @@ extension RedisScript {
   static let claim = RedisScript(
     #"""
     local worker, now, left = ARGV[1], ARGV[2], tonumber(ARGV[3])
-    if call('HEXISTS', workers, worker) == 0 then return {cmsgpack.pack({})} end
+    local there, void = unpack(call('HMGET', workers, worker, 'void ' .. worker))
+    if not there or tonumber(void or 0) >= tonumber(ARGV[7]) then return {cmsgpack.pack({})} end
     ensure_groups()
     local result, reply, heaviest, is_full = {}, {''}, 1, false
     local has_deferrals = call('HLEN', deferrals) > 0

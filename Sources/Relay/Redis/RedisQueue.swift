@@ -13,14 +13,20 @@ package final class RedisQueue: QueueEngine {
   }
 
   private struct WorkerStates {
-    /// The held entries by their local numbers, which count up.
+    /// The held entries by their local numbers.
     var held: [WorkerID: [Int64: Held]] = [:]
+    /// The last number of an entry or a call; they count up.
     var numbers: Int64 = 0
     /// Workers that may hold unknown entries, because a reply was lost.
     var doubtful: Set<WorkerID> = []
     /// `RedisConnections.losses` at the last moment when Redis and the worker agreed about its
     /// entries. After a crash, Redis may assign finished entries to the worker again.
     var losses: [WorkerID: Int] = [:]
+
+    mutating func number() -> Int64 {
+      numbers += 1
+      return numbers
+    }
   }
 
   private static let mostAttempts = 100
@@ -278,7 +284,8 @@ package final class RedisQueue: QueueEngine {
       // Not retried automatically: the first attempt may already have claimed entries.
       let reply = try run(
         .claim, app: workerID.app, isRepeatable: false, "\(workerID.number)", "\(time)", "\(room)",
-        inOrder ? "1" : "0", isFree ? "1" : "0", lanes.map(\.rawValue).joined(separator: " "))
+        inOrder ? "1" : "0", isFree ? "1" : "0", lanes.map(\.rawValue).joined(separator: " "),
+        "\(states.withLock { $0.number() })")
       let parts = reply.list
       guard
         try parts.first?.withBytes({
@@ -294,9 +301,9 @@ package final class RedisQueue: QueueEngine {
     states.withLock { states in
       var held = states.held.removeValue(forKey: workerID) ?? [:]
       for index in claimed.entries.indices {
-        states.numbers += 1
-        claimed.entries[index].number = states.numbers
-        held[states.numbers] = Held(
+        let number = states.number()
+        claimed.entries[index].number = number
+        held[number] = Held(
           place: claimed.places[index], resolved: claimed.entries[index].resolved)
       }
       states.held[workerID] = held
@@ -305,9 +312,12 @@ package final class RedisQueue: QueueEngine {
   }
 
   private func reconcile(_ workerID: WorkerID) throws {
-    let places = states.withLock { $0.held[workerID]?.values.map(\.place) ?? [] }
+    let (number, places) = states.withLock {
+      ($0.number(), $0.held[workerID]?.values.map(\.place) ?? [])
+    }
     _ = try run(.reconcile, app: workerID.app) {
       $0.add(workerID.number)
+      $0.add(number)
       for place in places { $0.add(place.text) }
     }
     _ = states.withLock { $0.doubtful.remove(workerID) }
@@ -387,6 +397,10 @@ package final class RedisQueue: QueueEngine {
           let text = behind[index + 1].text
         else { throw strange("record") }
         let place = batch.order[number - 1]
+        if text == "-" {
+          rest[place].dropOrders()
+          continue
+        }
         let believed = known[place]
         known[place] = RecordedBatch.Known(text: text)
         rest[place].outcomes.removeAll { known[place].has($0.position) }

@@ -7,11 +7,13 @@ extension RedisScript {
   /// deferred it, a history line, the record with its last outcome or 0, the positions with an
   /// outcome as this relay knows them, and the same after this update. For a dead letter the
   /// positions with another outcome than `dead` follow, and the record with the last of these or 0.
-  /// A time follows each device and token.
+  /// If outcomes are by order, 1 follows, and without a dead letter both of these are empty. A time
+  /// follows each device and token.
   ///
   /// Returns an empty list on success. If others have recorded outcomes of the same entries since,
   /// records none. The list then has the indices of these entries, from 1 on, among finished IDs
-  /// and then updates, each followed by the positions that have an outcome, or "." for all.
+  /// and then updates, each followed by the positions that have an outcome, or "." for all; "-" if
+  /// outcomes are by order, and the worker does not hold the delivery any more.
   static let record = RedisScript(
     #"""
     local worker, now = ARGV[1], ARGV[2]
@@ -75,9 +77,22 @@ extension RedisScript {
       end
     end
 
+    -- Whether the worker still holds the entry by this delivery.
+    local function is_held(entry, deliveries)
+      local pending = pending_of(entry)
+      return pending and pending[2] == worker and pending[4] == tonumber(deliveries)
+    end
+
     local afters = {}
     for index, update in ipairs(updates) do
       local id, record, before, after = update[1], update[7], update[8], update[9]
+      if update[12] then
+        local entry = texts[id] and split(texts[id]) or ''
+        if entry == '' or entry == '.' or ends[id] or not is_held(entry, update[2]) then
+          behind[#behind + 1] = place + index
+          behind[#behind + 1] = '-'
+        end
+      end
       if record ~= '0' then
         local entry, last, positions = '', '', ''
         if texts[id] then entry, last, positions = split(texts[id]) end
@@ -126,12 +141,7 @@ extension RedisScript {
         local last_before, letter_number = last, ''
         if is_new then last, positions = numbers[record], after end
         local is_done = disposition == 'finished'
-        -- Whether the worker still holds the entry by this delivery.
-        local is_own = false
-        if entry and not is_done and disposition ~= 'held' then
-          local pending = pending_of(entry)
-          is_own = pending and pending[2] == worker and pending[4] == tonumber(deliveries)
-        end
+        local is_own = entry and not is_done and disposition ~= 'held' and is_held(entry, deliveries)
         if is_own and disposition == 'deferred' then
           put_back(entry, deliveries, due, line)
           if is_requested == '1' then call('HINCRBY', deferrals, entry, 1) end

@@ -219,7 +219,7 @@ struct RedisScript: Sendable {
         end
         call('XGROUP', 'DELCONSUMER', lane.stream, 'relay', worker)
       end
-      call('HDEL', workers, worker)
+      call('HDEL', workers, worker, 'void ' .. worker)
       call('HDEL', connections, worker)
       return count
     end
@@ -299,13 +299,16 @@ struct RedisScript: Sendable {
     """#.replacing("LONGEST_PARKED", with: "\(ParkedTime.longestMS)"))
 
   /// Returns entries that the worker was given but never received, as if they had not been claimed.
-  /// ARGV: worker ID, and the numbers of the entries that it has.
+  /// Its claims with this number or a lower one are void from now on, because they may arrive late, and
+  /// so is this call. ARGV: worker ID, the number, and the numbers of the entries that it has.
   static let reconcile = RedisScript(
     #"""
-    if call('HEXISTS', workers, ARGV[1]) == 0 then return 0 end
+    local there, void = unpack(call('HMGET', workers, ARGV[1], 'void ' .. ARGV[1]))
+    if not there or tonumber(void or 0) >= tonumber(ARGV[2]) then return 0 end
     ensure_groups()
+    call('HSET', workers, 'void ' .. ARGV[1], ARGV[2])
     local has = {}
-    for index = 2, #ARGV do has[ARGV[index]] = true end
+    for index = 3, #ARGV do has[ARGV[index]] = true end
     local count = 0
     for _, lane in ipairs(LANES) do
       local from = '-'

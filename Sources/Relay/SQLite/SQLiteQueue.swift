@@ -520,12 +520,21 @@ package final class SQLiteQueue: QueueEngine {
   }
 
   private static let fewUpdates = 64
+  /// The worker still holds the entry by this delivery.
+  private static let isHeld = "number = ? AND worker = ? AND deliveries = ?"
 
   private func recordTogether(
     _ updates: ArraySlice<EntryUpdate>, by workerID: WorkerID, at now: Int64
   ) throws {
     guard !updates.isEmpty else { return }
     try change { database in
+      var updates = updates
+      for place in updates.indices where updates[place].isByOrder {
+        let isHeld = try HotStatement.finds(
+          database, "SELECT 1 FROM entries WHERE \(Self.isHeld)",
+          updates[place].number, workerID.number, Int64(updates[place].deliveries))
+        if !isHeld { updates[place].dropOrders() }
+      }
       var add = try HotStatement(
         database,
         """
@@ -578,18 +587,18 @@ package final class SQLiteQueue: QueueEngine {
             sql: """
               UPDATE entries SET worker = NULL, due = ?, deferrals = deferrals + ?,
                 history = coalesce(history || char(10), '') || ?
-              WHERE number = ? AND worker = ?
+              WHERE \(Self.isHeld)
               """,
             arguments: [
               max(1, due), isRequested ? 1 : 0, "\(TimeText.of(now)) \(line)", update.number,
-              workerID.number,
+              workerID.number, update.deliveries,
             ])
         case .released(let due):
           try database.execute(
             sql: """
               UPDATE entries SET worker = NULL, deliveries = deliveries - 1, due = coalesce(?, due)
-              WHERE number = ? AND worker = ?
-              """, arguments: [due, update.number, workerID.number])
+              WHERE \(Self.isHeld)
+              """, arguments: [due, update.number, workerID.number, update.deliveries])
         case .dead(let line):
           try database.execute(
             sql: """
@@ -597,9 +606,12 @@ package final class SQLiteQueue: QueueEngine {
                 expiry, collapse_id, deadline, lane, campaign, made, deliveries, history, at)
               SELECT number, app, id, token, tokens, channel, payload, topic, push_type, priority, expiry,
                 collapse_id, deadline, lane, campaign, made, deliveries, coalesce(history || char(10), '') || ?, ?
-              FROM entries WHERE number = ? AND worker = ?
+              FROM entries WHERE \(Self.isHeld)
               """,
-            arguments: ["\(TimeText.of(now)) \(line)", now, update.number, workerID.number])
+            arguments: [
+              "\(TimeText.of(now)) \(line)", now, update.number, workerID.number,
+              update.deliveries,
+            ])
           if database.changesCount == 1 {
             try finish.run(update.number)
           }

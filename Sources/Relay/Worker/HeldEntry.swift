@@ -30,6 +30,8 @@ final class HeldEntry {
   var isCut = false
   /// The rest waits until its campaign is resumed.
   var isPaused = false
+  /// An operator's order ended the rest.
+  private(set) var isCancelled = false
   /// There was no response to some notification of this delivery.
   var isInDoubt = false
   /// The disposition; nil while notifications are pending.
@@ -98,13 +100,15 @@ final class HeldEntry {
 
   /// Ends what is not sent by this worker. An earlier one may have sent it.
   func cancel() {
+    isCancelled = true
     let mayBeSent = entry.deliveries - entry.deferrals > 1
     for position in cursor..<max(cursor, count) where !resolved.contains(position) {
       end(
         at: position,
         PushOutcome(
           position: position, token: token(at: position), kind: mayBeSent ? .unknown : .cancelled,
-          reason: mayBeSent ? "it may have been sent before it was cancelled" : ""))
+          reason: mayBeSent ? "it may have been sent before it was cancelled" : "",
+          isByOrder: true))
     }
     cursor = count
   }
@@ -154,7 +158,7 @@ extension EntryUpdate {
       number: held.entry.number, app: held.entry.content.app, id: held.entry.content.id,
       campaign: held.entry.content.campaign, deliveries: held.entry.deliveries,
       outcomes: held.fresh,
-      disposition: held.disposition ?? .held)
+      disposition: held.disposition ?? .held, isByOrder: held.isCancelled)
   }
 }
 

@@ -2,15 +2,17 @@
 struct WorkerOrders {
   /// How often a worker reads them, see `OrderStore.knownMS`.
   private static let readMS: Int64 = 500
-  /// How often it looks for entries that wait though they are cancelled: producers add more.
+  /// How often it looks for entries that wait though they are cancelled, or not paused any more:
+  /// producers add more, and a worker that was suspended may return them by older orders, and end.
   private static let advanceMS: Int64 = 5000
-  /// For so long after an order, in UNIX milliseconds.
+  /// For so long after an order, in milliseconds.
   private static let advancedMS: Int64 = 600_000
 
   private let store: OrderStore
   private var text: String?
   private var nextRead: Int64 = 0
   private var nextAdvance: Int64?
+  private var advancesUntil: Int64 = 0
   private(set) var current = Orders()
   /// Whether some entries are not sent.
   private(set) var stopsAny = false
@@ -36,6 +38,7 @@ struct WorkerOrders {
     current = try Orders(text: text, app: store.app)
     stopsAny = current.stopsAny
     self.text = text
+    advancesUntil = now + Self.advancedMS
     nextAdvance = current.cancelledIDs.isEmpty ? now : RelayClock.monotonic + OrderStore.knownMS
     return true
   }
@@ -48,6 +51,6 @@ struct WorkerOrders {
     let isRecent = current.campaigns.values.contains {
       $0.state == .cancelled && clock - $0.changed < Self.advancedMS
     }
-    if !isRecent, current.cancelledIDs.isEmpty { nextAdvance = nil }
+    if !isRecent, now >= advancesUntil, current.cancelledIDs.isEmpty { nextAdvance = nil }
   }
 }

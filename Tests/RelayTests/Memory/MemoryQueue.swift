@@ -73,9 +73,7 @@ final class MemoryQueue: QueueEngine {
       return last
     }
 
-    func index(_ number: Int64, of worker: Int64? = nil) -> Int? {
-      rows.firstIndex { $0.number == number && (worker == nil || $0.worker == worker) }
-    }
+    func index(_ number: Int64) -> Int? { rows.firstIndex { $0.number == number } }
 
     mutating func change(_ worker: Int64, _ act: (inout Row) -> Void) -> Int {
       var count = 0
@@ -283,7 +281,12 @@ final class MemoryQueue: QueueEngine {
 
   func record(_ updates: [EntryUpdate], by workerID: WorkerID, at now: Int64) {
     state.withLock { state in
-      for update in updates {
+      for var update in updates {
+        func isHeld(_ row: Row) -> Bool {
+          (row.number, row.worker, row.deliveries)
+            == (update.number, workerID.number, update.deliveries)
+        }
+        if update.isByOrder, !state.rows.contains(where: isHeld) { update.dropOrders() }
         for outcome in update.outcomes {
           let isKnown = state.outcomes.contains {
             ($0.app, $0.id, $0.outcome.position) == (update.app, update.id, outcome.position)
@@ -312,7 +315,7 @@ final class MemoryQueue: QueueEngine {
         if update.disposition == .finished {
           state.rows.removeAll { $0.number == update.number }
         }
-        guard let index = state.index(update.number, of: workerID.number) else { continue }
+        guard let index = state.rows.firstIndex(where: isHeld) else { continue }
         switch update.disposition {
         case .held, .finished: continue
         case .deferred(let due, let isRequested, let line):
