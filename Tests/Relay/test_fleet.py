@@ -3,6 +3,7 @@
 import collections
 import re
 import signal
+import time
 
 import pytest
 
@@ -86,6 +87,24 @@ def test_one_that_cannot_ask_gives_its_connections_up(start, relay, server):
     one.wait_said("has 1 of the 1 connections", times=2)
     one.wait_done()
     assert queue.counts() == {"accepted": 21}
+    one.stop()
+
+
+def test_one_that_is_cut_off_writes_no_more(start, relay, server):
+    """Others may have its entries soon."""
+    queue = RedisQueue(server)
+    simulator = start(faults={"answer_delay_ms": [200, 200], "streams_max": 1})
+    queue.add(*({"id": identifier(n), "token": token(n)} for n in range(100)))
+    one = relay(simulator, queue=queue, settings={"lease": "2s"}).start().wait_ready()
+    wait_until(lambda: len(pushes(simulator)) >= 5, "it sends nothing")
+    server.kill()
+    time.sleep(2.5)
+    count = len(pushes(simulator))
+    time.sleep(1)
+    assert len(pushes(simulator)) == count < 80
+    server.start()
+    one.wait_done()
+    assert queue.counts() == {"accepted": 100}
     one.stop()
 
 

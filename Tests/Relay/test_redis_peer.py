@@ -227,3 +227,32 @@ def test_strange_answers_lose_nothing(start, relay, server):
         assert pushed == {identifier(app, number) for app in APPS for number in range(count)}
         assert one.memory(most=True) < ENOUGH
         one.stop()
+
+
+def test_nothing_is_claimed_before_all_is_recorded(start, relay, server):
+    """An entry that a record returned to the queue may be claimed again. If the record is then repeated because its reply
+    was lost, it would return the entry once more."""
+    simulator, queue, change, calls = start(), RedisQueue(server), Changes(1), []
+    is_refusing = False
+
+    def refuse(words, ask):
+        kind = change.scripts.get(words[1]) if words[0] == b"EVALSHA" else None
+        if is_refusing and kind:
+            calls.append(kind)
+            if kind == "record" and calls.count("record") < 3:
+                return b"-ERR refused\r\n"
+        return change(words, ask)
+
+    with Peer(between(server.path, refuse)) as peer:
+        queue.setting = {"redis": {"url": f"redis://127.0.0.1:{peer.port}"}}
+        one = relay(simulator, queue=queue).start().wait_ready()
+        queue.add({"id": identifier(1), "token": token(1)})
+        wait_until(lambda: set(change.scripts.values()) == {"claim", "record"}, "it claims or records nothing")
+        is_refusing = True
+        queue.add({"id": identifier(2), "token": token(2)})
+        wait_until(lambda: calls.count("record") >= 3, "it records nothing")
+        one.wait_done()
+        one.stop()
+    first = calls.index("record")
+    assert calls[first : first + 3] == ["record"] * 3
+    assert queue.counts() == {"accepted": 2}

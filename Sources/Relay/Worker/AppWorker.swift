@@ -50,6 +50,8 @@ package final class AppWorker: @unchecked Sendable {
   private var hasRoomAgain = false
   /// Before this time (monotonic), claims no entries while it has notifications in hand.
   private var finishesUntil: Int64 = 0
+  /// The lease cannot be renewed, and others may have the entries soon.
+  private var isCutOff = false
   /// The worker holds suspects of crashes, and gets no other entries.
   private var hasSuspects = false
   /// Entries wait, and APNs is not reached yet.
@@ -221,8 +223,10 @@ package final class AppWorker: @unchecked Sendable {
 
   /// Whether no other event must come before a claim.
   private var canClaim: Bool {
-    !agreement.isBroken && (!hasSuspects || inHand == 0) && quota?.isEmpty != true
-      && !standing.current.isPaused
+    // What it has not recorded may be in the queue again: if it claimed that, the old record would
+    // return the new delivery.
+    batch.retryAt == 0 && !isCutOff && !agreement.isBroken && (!hasSuspects || inHand == 0)
+      && quota?.isEmpty != true && !standing.current.isPaused
   }
 
   /// When it may claim (monotonic); nil if another event must come first. Requires room for a
@@ -238,9 +242,7 @@ package final class AppWorker: @unchecked Sendable {
     return rate == nil ? room : min(room, window - unsent.count)
   }
 
-  private var earliestClaim: Int64 {
-    max(batch.retryAt, inHand > 0 ? finishesUntil : 0, tokenTime)
-  }
+  private var earliestClaim: Int64 { max(inHand > 0 ? finishesUntil : 0, tokenTime) }
 
   /// When it may send again what it has (monotonic); 0 if it waits for no token. Until then it needs
   /// no other entries, not even urgent ones.
@@ -338,7 +340,7 @@ package final class AppWorker: @unchecked Sendable {
     let lanes = Lane.allCases.filter { inHandByLane[$0] < share }
     do {
       // One after the other, because each has its own room.
-      for lane in lanes { _ = try claim([lane], room: share - inHandByLane[lane]) }
+      for lane in lanes where canClaim { _ = try claim([lane], room: share - inHandByLane[lane]) }
       clear(.claiming)
     } catch {
       fail(error, now)
@@ -558,12 +560,11 @@ package final class AppWorker: @unchecked Sendable {
     do {
       if try !lease.renew(queue, at: now, clock) {
         log.warning("lease expired: other workers have reclaimed this worker's entries")
-        // The new owners send what was not written yet.
-        cutUnsent()
-        session.cancelAll()
+        cutOff()
         finishesUntil = now + Self.finishMS
         try lease.join(queue, at: clock)
       }
+      isCutOff = false
       if recorder == nil, let badTokens, badTokens.isUsed {
         recorder = try BadTokenRecorder(app, queue, badTokens, log: log)
       }
@@ -584,7 +585,15 @@ package final class AppWorker: @unchecked Sendable {
       clear(.staying)
     } catch {
       report("the queue: \(error)", .staying)
+      if lease.isLate, !isCutOff { cutOff() }
     }
+  }
+
+  /// Other workers send what was not written yet.
+  private func cutOff() {
+    cutUnsent()
+    session.cancelAll()
+    isCutOff = true
   }
 
   private func end(_ drainUntil: Int64) {

@@ -30,8 +30,11 @@ struct WorkerLease {
   /// the monotonic clock stops while the machine sleeps.
   func wasAway(since time: Int64) -> Bool { RelayClock.now - time > ms / 2 }
 
+  /// It was not renewed in time.
+  var isLate: Bool { wasAway(since: lastHeard) }
+
   mutating func isDue(at now: Int64) -> Bool {
-    wasAway = wasAway(since: lastHeard)
+    wasAway = isLate
     guard now >= nextRenewal || wasAway else { return false }
     nextRenewal = now + max(50, min(1000, ms / 4))
     // A worker that was itself suspended or cut off from the queue cannot tell which others are
