@@ -105,6 +105,7 @@ struct CancelCommand: ParsableCommand {
       return
     }
     var isPaused = false
+    let began = campaigns.now
     let isDone = try campaigns.wait {
       // What has a time of its own may have become known only now.
       try campaigns.store.advance(by: orders, at: campaigns.now)
@@ -119,6 +120,9 @@ struct CancelCommand: ParsableCommand {
       )
       throw ExitCode(1)
     }
+    // A worker may still hold what another one has just ended. It reads the order before it sends that.
+    let restMS = began + OrderStore.knownMS - campaigns.now
+    if restMS > 0 { Thread.sleep(forTimeInterval: Double(restMS) / 1000) }
     try said()
   }
 }

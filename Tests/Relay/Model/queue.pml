@@ -121,10 +121,11 @@ typedef Relay {
   bit stopped;
   /* No queue call gets through. */
   bit cut;
+  /* So for half a lease: it has returned what is unsent. */
+  bit lapsed;
   /* It was suspended or cut off, and has not renewed its lease since. */
   bit away;
-  /* It has read the orders since it joined. */
-  bit reads;
+  /* The orders, as it read them last. */
   byte seen;
   /* It has checked its lease, and writes next. */
   bit ready;
@@ -174,6 +175,7 @@ hidden byte isOwn, isDone, isSettled, isRetry, isDoubt, isAll, found;
 #define REACHES (RUNS && !R.cut)
 #define IS_KNOWN registered[R.worker]
 #define CAN_CLAIM(e) (state[e] == WAITING && !parked[e])
+#define IS_PARKED(e) (state[e] == WAITING && parked[e])
 #if ENTRIES == 1
 #define ANY(test) (test(0))
 #define EACH(step) step(0)
@@ -215,10 +217,6 @@ inline excuseAll(relay_) {
   :: x < 2 * PLACES ->
     if
     :: relay[relay_].held[x] == FLIGHT || relay[relay_].held[x] == HAS_ACCEPTED -> excuse(relay_, x)
-#if CUTS && !defined(OPEN_CUT_OFF_WRITES)
-    /* A relay that is cut off from the queue writes what it holds. */
-    :: relay[relay_].held[x] == UNSENT && relay[relay_].cut -> allowed[2 * ENTRY(x / 2) + x % 2]++
-#endif
     :: else
     fi;
     x++
@@ -264,6 +262,7 @@ inline clearAll() {
   od;
   R.stopped = 0;
   R.cut = 0;
+  R.lapsed = 0;
   R.away = 0;
   R.ready = 0;
   R.late = 0;
@@ -274,7 +273,6 @@ inline clearAll() {
   R.turn = 0;
   R.passed = 0;
   R.waited = 0;
-  R.reads = 0;
   R.seen = RUNNING
 }
 
@@ -284,12 +282,7 @@ inline join() {
   workers++;
   registered[workers] = 1;
   process[workers] = _pid;
-  R.worker = workers;
-#if defined(HAS_ORDERS) && !defined(BUG_CLAIMS_BEFORE_ORDERS)
-  R.reads = 0
-#else
-  R.reads = 1
-#endif
+  R.worker = workers
 }
 
 /* SQLite/SQLiteQueue.swift release(), Redis/RedisScripts.swift release(): what a worker that is gone held. */
@@ -312,22 +305,8 @@ inline release(worker_) {
   registered[worker_] = 0
 }
 
-/* Worker/WorkerLease.swift, Worker/AppWorker.swift stayKnown() */
-inline renew() {
-  if
-  :: IS_KNOWN -> skip
-  :: else ->
-    cutUnsent(1);
-    R.doubtful = 0;
-    R.underway = 0;
-    R.unrecorded = 0;
-    join()
-  fi;
-  R.away = 0
-}
-
 #define IS_DEAD(w) (!relay[process[w]].up || relay[process[w]].worker != w)
-#define IS_SILENT(w) (relay[process[w]].stopped || relay[process[w]].cut)
+#define IS_SILENT(w) (relay[process[w]].stopped || (relay[process[w]].cut && relay[process[w]].lapsed))
 #ifdef BUG_RECLAIMS_LIVE
 #define MAY_RECLAIM(w) (registered[w] && process[w] != _pid)
 #else
@@ -399,15 +378,43 @@ inline obey(s) {
   fi
 }
 
-/* `appState`, in Queue/AppStateStore.swift: the worker reads the orders, and carries them out. */
+/* `appState`, in Queue/AppStateStore.swift: the worker reads the orders, and carries them out. Each claim of a campaign's
+   entries does so first. */
 inline readOrders() {
-  R.reads = 1;
   R.seen = orders;
   s = 0;
   do
   :: s < ENTRIES ->
     obey(s);
     s++
+  :: else -> break
+  od
+}
+
+/* Worker/WorkerLease.swift, Worker/AppWorker.swift stayKnown(), and then followOrdersIfDue() */
+inline renew() {
+  if
+  :: IS_KNOWN -> skip
+  :: else ->
+    cutUnsent(1);
+    R.doubtful = 0;
+    R.underway = 0;
+    R.unrecorded = 0;
+    join()
+  fi;
+  readOrders();
+  R.lapsed = 0;
+  R.away = 0
+}
+
+/* Worker/WorkerOrders.swift advance(): what waits though the orders do not pause it any more. A worker looks again and
+   again, because another one may return an entry by older orders, and end. */
+inline advance() {
+  e = 0;
+  do
+  :: e < ENTRIES ->
+    parked[e] = 0;
+    e++
   :: else -> break
   od
 }
@@ -451,6 +458,12 @@ inline claimOne(e_, isLost) {
 /* SQLite/SQLiteQueue.swift claim(), Redis/RedisClaimScript.swift: urgent entries first. If the reply is lost, the worker
    does not know what it has. */
 inline claim(isAll_, isLost) {
+#ifndef BUG_CLAIMED_BY_OLD_ORDERS
+  if
+  :: isLost == 0 -> readOrders()
+  :: else
+  fi;
+#endif
   isAll = isAll_;
   found = 0;
   first = 0;
@@ -497,7 +510,7 @@ inline reconcile() {
     e++
   :: else -> break
   od;
-#ifndef OPEN_LATE_CLAIM
+#ifndef BUG_LATE_CLAIM
   /* Claims from before are void. */
   R.underway = 0;
 #endif
@@ -527,12 +540,9 @@ inline addOutcome(device, kind) {
 inline recordOne() {
   e = ENTRY(s);
   isOwn = (state[e] == HELD && holder[e] == R.worker);
-#ifdef REDIS
+#ifndef BUG_OLD_HOLDING_OWNS
+  /* It may have claimed the same entry again. */
   isOwn = isOwn && deliveries[e] == R.delivery[s];
-#endif
-#if !defined(OPEN_OLD_HOLDING_OWNS) && !defined(OPEN_CLAIMS_BEFORE_RECORDING)
-  /* What it held by its previous ID is not its own, although it may have claimed the same entry again. */
-  isOwn = isOwn && s < ENTRIES;
 #endif
 #ifdef BUG_OWNER_UNCHECKED
   isOwn = (state[e] == HELD);
@@ -597,11 +607,7 @@ inline recordOne() {
 #endif
     :: else ->
       deliveries[e]--;
-#ifdef BUG_PARKED_UNCHECKED
       parked[e] = R.parks[s]
-#else
-      parked[e] = (R.parks[s] && orders == PAUSED)
-#endif
     fi
   :: else
   fi
@@ -667,9 +673,12 @@ inline written(device) {
   assert(sent[device] <= allowed[device]);
   /* Never after it was cancelled. */
   assert(outcome[device] != CANCELLED);
-#if (!STOPS && !CUTS) || defined(OPEN_WRITTEN_AFTER_CONFIRMATION)
-  /* Nothing of the campaign after the confirmation. */
+  /* Nothing of the campaign after the confirmation, except by a relay that is cut off, or was suspended within this
+     step. */
+#ifdef OPEN_WRITTEN_AFTER_CONFIRMATION
   assert(!confirmed || !OF_CAMPAIGN((device) / 2))
+#else
+  assert(!confirmed || !OF_CAMPAIGN((device) / 2) || R.cut || R.away || R.late)
 #endif
 }
 
@@ -729,10 +738,10 @@ inline send() {
 #endif
   i = (HELD_AT(s, 0) == UNSENT -> 0 : 1);
   if :: R.late -> explainLate() :: else fi;
-  R.late = 0;
   HELD_AT(s, i) = FLIGHT;
   R.excused[2 * s + i] = 0;
   written(DEVICE(s, i));
+  R.late = 0;
   R.ready = 0;
   first = 0;
   last = 0
@@ -750,7 +759,7 @@ inline lose(isResent) {
       :: HELD_AT(s, i) == FLIGHT ->
         excuse(_pid, 2 * s + i);
         if
-        :: isResent && s < ENTRIES && !R.draining ->
+        :: isResent && s < ENTRIES && !R.draining && !R.lapsed ->
           R.excused[2 * s + i] = 0;
           R.doubted[2 * s + i] = 1;
           explainLate();
@@ -788,12 +797,14 @@ inline lose(isResent) {
 #define ANSWERS(e) ANSWER(e, 0) ANSWER(OLD(e), 0)
 #endif
 
-#define SEES(r_) (!relay[r_].up || !registered[relay[r_].worker] || relay[r_].seen == STOPPED)
 #ifdef BUG_CONFIRMED_WHILE_HELD
 #define IS_LEFT(e) (OF_CAMPAIGN(e) && state[e] == WAITING)
 #else
 #define IS_LEFT(e) (OF_CAMPAIGN(e) && (state[e] == WAITING || state[e] == HELD))
 #endif
+
+#define SEES(r_) (!relay[r_].up || IS_AWAY(r_) || relay[r_].seen == STOPPED)
+#define IS_AWAY(r_) (relay[r_].stopped || relay[r_].cut || relay[r_].away)
 #ifdef BUG_CONFIRMED_UNREAD
 #define IS_READ true
 #else
@@ -819,7 +830,7 @@ inline lose(isResent) {
 #else
 #define IS_ADMITTED IS_KNOWN
 #endif
-#ifdef OPEN_CLAIMS_BEFORE_RECORDING
+#ifdef BUG_CLAIMS_BEFORE_RECORDING
 #define HAS_RECORDED true
 #else
 #define HAS_RECORDED !R.unrecorded
@@ -830,7 +841,7 @@ inline lose(isResent) {
 #else
 #define FINISHES(e) (IS_SETTLED(OLD(e)) || HAS_FRESH(OLD(e)))
 #endif
-#define IS_FREE_TO_CLAIM (R.reads && !R.draining && !IS_DOUBTFUL && HAS_RECORDED && !ANY(FINISHES))
+#define IS_FREE_TO_CLAIM (!R.lapsed && !R.draining && !IS_DOUBTFUL && HAS_RECORDED && !ANY(FINISHES))
 #define CLAIMS (REACHES && IS_FREE_TO_CLAIM && IS_ADMITTED && ANY(CAN_CLAIM))
 #ifdef BUG_WRITES_ON
 #define HAS_LEASE true
@@ -848,13 +859,21 @@ end:
   STEP(R.stopped, R.stopped = 0; R.away = 1; R.late = R.ready)
   STEP(RUNS && cuts > 0 && !R.cut, cuts--; R.cut = 1)
   STEP(RUNS && R.cut, R.cut = 0; R.away = 1)
+#ifdef BUG_CUT_OFF_WRITES
+  STEP(RUNS && R.cut && !R.lapsed, R.lapsed = 1)
+#else
+  STEP(RUNS && R.cut && !R.lapsed, R.lapsed = 1; cutUnsent(0))
+#endif
   STEP(RUNS && lines > 0 && ANY(HAS_FLIGHT), lines--; lose(0))
   STEP(RUNS && lines > 0 && ANY(HAS_FLIGHT), lines--; lose(1))
   /* AppWorker.stayKnown() */
   STEP(REACHES && R.away && !ANY(HAS_TWICE), renew())
   STEP(REACHES && ANY_WORKER(DEAD_WORKER), reclaim(1))
   STEP(REACHES && ANY_WORKER(SILENT_WORKER), reclaim(0))
-  STEP(REACHES && (!R.reads || R.seen != orders), readOrders())
+  STEP(REACHES && R.seen != orders, readOrders())
+#ifndef BUG_NOT_ADVANCED
+  STEP(REACHES && R.seen != PAUSED && ANY(IS_PARKED), advance())
+#endif
   /* AppWorker.claim() */
   STEP(CLAIMS, claim(1, 0))
   STEP(CLAIMS, claim(0, 0))
@@ -888,17 +907,6 @@ end:
 }
 
 #ifdef HAS_ORDERS
-/* Makes due what waits for a time, for an order: the engine's advance(). */
-inline advance() {
-  e = 0;
-  do
-  :: e < ENTRIES ->
-    parked[e] = 0;
-    e++
-  :: else -> break
-  od
-}
-
 active proctype operator() {
 #ifdef PAUSES
   orders = PAUSED;
@@ -908,15 +916,12 @@ active proctype operator() {
   :: orders = STOPPED
 #endif
   fi;
-#ifndef BUG_NOT_ADVANCED
-  d_step { advance() };
-#endif
 #else
   orders = STOPPED;
 #endif
   if
   :: orders == STOPPED ->
-    /* The confirmation: nothing is left, and each worker has read the orders. */
+    /* The confirmation: nothing is left, and each relay that is not suspended or cut off has had the time to read. */
     d_step { !ANY(IS_LEFT) && IS_READ -> confirmed = 1 }
   :: else
   fi
