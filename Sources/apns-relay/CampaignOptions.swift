@@ -33,7 +33,7 @@ struct AppCampaigns {
   let queue: any QueueEngine
   let leaseMS: Int64
 
-  /// A relay may be restarting for so long.
+  /// A restart of a relay may take this long.
   private static let restartS = 3.0
 
   var store: OrderStore { OrderStore(queue, app: app) }

@@ -7,14 +7,14 @@ struct CancelCommand: ParsableCommand {
     commandName: "cancel",
     abstract: "Cancel a campaign or an entry.",
     discussion: """
-      What relays have not sent yet ends with the outcome cancelled; what is in flight gets its own \
-      outcome. The command waits until nothing is left, and says how much had gone out. After that \
-      nothing of it is sent any more, and what is added to a cancelled campaign is cancelled too.
+      Notifications that relays have not sent yet end with the outcome cancelled; those in flight get \
+      their own outcome. The command waits until nothing is left, and says how much had gone out. After \
+      that relays send nothing of it, and cancel entries that producers add to it later.
 
           apns relay cancel --app shop --campaign sale-1
           apns relay cancel --app shop --id order-4711
 
-      What a crashed relay may have sent ends with the outcome unknown.
+      Notifications that a crashed relay may have sent end with the outcome unknown.
 
       EXIT STATUS: 0 if nothing of it is left; 1 if the order is noted, and no relay serves the app now, \
       or the app is paused; 2 if the queue does not know it, or if the command line, the configuration \
@@ -107,7 +107,7 @@ struct CancelCommand: ParsableCommand {
     var isPaused = false
     let began = campaigns.now
     let isDone = try campaigns.wait {
-      // What has a time of its own may have become known only now.
+      // Workers may learn only now of an entry that was not due.
       try campaigns.store.advance(by: orders, at: campaigns.now)
       guard let left = try left() else { return true }
       isPaused = try left.held.entries == 0 && campaigns.store.read().isPaused

@@ -32,7 +32,7 @@ struct PauseCommand: ParsableCommand {
     if json, campaign == nil { throw ValidationError("--json is for --campaign") }
   }
 
-  /// Relays read orders at least so often.
+  /// Relays read orders at least this often.
   private static let readS = 1.0
 
   func run() throws {
@@ -81,7 +81,7 @@ struct ResumeCommand: ParsableCommand {
     commandName: "resume",
     abstract: "Resume a campaign or an app.",
     discussion: """
-      Relays go on where they were paused, in the same order.
+      Relays continue where they stopped, in the same order.
 
           apns relay resume --app shop --campaign sale-1
           apns relay resume --app shop

@@ -1,4 +1,4 @@
-"""Campaigns: what is cancelled ends exactly, what is paused waits, and the commands say what the simulator saw."""
+"""Campaigns: cancelled ones end exactly, paused ones wait, and the commands agree with the simulator."""
 
 import json
 import subprocess
@@ -55,7 +55,7 @@ def test_cancel_in_the_middle(start, relay, shared):
     assert said.stdout == (
         f"sale is cancelled: {len(seen)} had gone out ({len(seen)} accepted), {ends['cancelled']} were cancelled\n")
     assert ends == {"accepted": len(seen), "cancelled": 3000 - len(seen)} and 300 <= len(seen) < 2500
-    # What comes later is cancelled too, and nothing else is.
+    # Later entries of the campaign are cancelled too, and no others.
     shared.add(many("late", 6000, 10), many("others", 7000, 10, campaign="others"))
     one.wait_done()
     assert state_of(one)["outcomes"] == {"accepted": len(seen), "cancelled": 3010 - len(seen)}

@@ -109,7 +109,7 @@ def test_discarded_letters_stay_ended(start, relay, shared):
 
 
 def test_retention(start, relay, shared):
-    """What is old is removed when a relay starts."""
+    """A relay removes old ones when it starts."""
     simulator = start()
     simulator.control("POST", "/unregistered", {"token": token(2)})
     one = killed_by(simulator, relay, shared, {"id": "gone", "token": token(2)})

@@ -1,4 +1,4 @@
-"""`limits.per_second`: all relays on a queue send so many notifications a second together, and no more."""
+"""`limits.per_second`: all relays on a queue together send this many notifications a second."""
 
 import json
 import signal
@@ -119,7 +119,7 @@ def test_a_low_rate_reads_little(start, relay, server):
 
     before, began, sent = calls(), time.monotonic(), accepted(simulator)
     wait_accepted(simulator, sent + 10)
-    # For each token a few, others with each heartbeat; a look every 10 ms would be thousands. What scripts call counts too.
+    # For each token a few, others with each heartbeat; a look every 10 ms would be thousands. Commands of scripts count too.
     took = time.monotonic() - began
     assert (calls() - before) / took < 100, (calls() - before, took)
     one.kill()
@@ -133,7 +133,7 @@ def test_without_its_queue_it_sends_nothing(start, relay, server):
     one = relay(simulator, queue=queue, app=limits(50)).start().wait_ready()
     wait_accepted(simulator, 20)
     server.signal(signal.SIGSTOP)
-    # Those that it had a token for arrive.
+    # Notifications with a token arrive.
     time.sleep(0.5)
     before = accepted(simulator)
     time.sleep(1)

@@ -57,7 +57,7 @@ extension QueueRules {
     #expect(try counted(.dead) == 0)
     #expect(try queue.depths(at: now)["shop"]?.dead == 1)
     #expect(try queue.depths(at: now)["shop"]?.waiting[.urgent]?.count == 1)
-    // What is back is no dead letter, and its ID is taken.
+    // The entry in the queue has its ID, and its dead letter is removed.
     #expect(try queue.retry([letter], app: "shop", at: now) == [:])
     #expect(try retry(queue, ["a"]) == [])
     #expect(try queue.enqueue([entry("a")], at: now) == 0)

@@ -912,7 +912,7 @@ import Testing
     #expect(orders.generation == 3)
     #expect(try store.read() == orders)
     #expect(orders.isPaused && orders.campaigns(.paused) == ["sale \"1\""])
-    // A change to the same is none.
+    // A change to the same value counts for nothing.
     #expect(try store.change { $0.isPaused = true }.generation == 3)
     #expect(try OrderStore(open(engine), app: "other").read() == Orders())
     try open(engine).setAppState("orders", "?", app: "shop")

@@ -66,7 +66,7 @@ import Testing
     return count
   }
 
-  /// Lets the takers send whatever they may, and returns how many that were.
+  /// Lets the takers send all that they may, and returns the number.
   private func send(_ takers: [Taker], seconds: Double) throws -> Int {
     let (end, before) = (now + Int64(seconds * 1e6), takers.reduce(0) { $0 + $1.sent })
     while now < end {

@@ -105,7 +105,7 @@ import Testing
     #expect(ids(2) == ["b", "d"])
     unsent.block("")
     #expect(unsent.next == nil && unsent.count == 4)
-    // Those of a bucket stay in their order, also behind new ones of others.
+    // The entries of a bucket stay in their order, also behind new ones of others.
     unsent.unblock()
     add(.normal, id: "g", of: "sale")
     #expect(ids(1) == ["a"])

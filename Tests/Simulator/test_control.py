@@ -594,7 +594,7 @@ def test_only_the_owner_reads_records(start, certificates, tmp_path):
 
 
 def test_the_description_lists_every_request(simulator):
-    """What it lists is answered, and nothing else. A world has the same without worlds."""
+    """The API answers the listed requests, and no others. A world has the same without worlds."""
     described = simulator.control("GET", "/openapi.json")[1]
     assert described["openapi"] == "3.1.0"
     with World(simulator) as world:

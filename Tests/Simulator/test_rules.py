@@ -37,7 +37,7 @@ def sized(count, start=b'{"aps":{}}'):
     return start + b" " * (count - len(start))
 
 
-# What a client with the simulator's certificate sends, and what it gets.
+# A request with the simulator's certificate, and its response.
 PUSHES = {
     "method": [at((405, "MethodNotAllowed"), f"/3/device/{TOKEN.hex()}", method) for method in ("GET", "PUT", "DELETE")],
     "path": [at((404, "BadPath"), path) for path in ("/", "/3/devices/00", "/2/device/00", "/4/broadcasts/apps/a/b")],

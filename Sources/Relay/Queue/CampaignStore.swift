@@ -3,12 +3,12 @@ package protocol CampaignStore: AnyObject, Sendable {
   /// The outcomes of each campaign of an app. An outcome counts once, in the transaction that records
   /// it.
   func campaignOutcomes(app: String) throws -> [String: CampaignOutcomes]
-  /// What has no outcome yet, by campaign; "" is for entries without one. A campaign without entries
+  /// Notifications without an outcome, by campaign; "" is for entries without one. A campaign without entries
   /// is missing. Read-only.
   func left(_ choice: EntryChoice, app: String) throws -> [String: EntriesLeft]
   /// Makes entries due now, in queue order: the cancelled ones, whatever time they wait for, and
   /// those that wait because of a pause (`PausedTime`), except of campaigns that still are `paused`.
-  /// Entries that wait for an earlier one of their device are left alone. Returns their number.
+  /// Entries that wait for an earlier one of their device stay. Returns their number.
   func advance(
     app: String, cancelled: [EntryChoice], paused: Set<String>, at now: Int64
   ) throws -> Int

@@ -34,7 +34,7 @@ package struct OutcomeFilter: Equatable, Sendable {
   package var ids: Set<String> = []
   /// Any kind if it is nil.
   package var kinds: Set<PushOutcome.Kind>?
-  /// Those of gone devices (410) too, whatever `kinds` are.
+  /// Also outcomes of gone devices (410), of any kind.
   package var wantsGone = false
 
   package init() {}
@@ -50,7 +50,7 @@ package struct OutcomePage: Equatable, Sendable {
   package var rows: [OutcomeRow] = []
   /// Where the next page begins.
   package var last: String
-  /// There are no later outcomes yet.
+  /// The queue has no later outcomes yet.
   package var isEnd: Bool
 }
 
@@ -88,7 +88,7 @@ package protocol DeadLetterStore: QueueReading {
   /// Removes dead letters; their outcomes stay. Returns how many there still were.
   func discard(_ letters: [DeadLetter], app: String) throws -> Int
 
-  /// Removes the dead letters that are older than this time.
+  /// Removes dead letters from before this time.
   func trimDeadLetters(before: Int64) throws -> Int
   /// Removes the gone devices that were last recorded before this time, whenever APNs said they went.
   func trimGone(before: Int64, at now: Int64) throws -> Int

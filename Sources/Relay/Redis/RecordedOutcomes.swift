@@ -39,7 +39,7 @@ struct RecordedOutcomes {
   }
 
   /// Adds the outcomes of an update, and their positions to `after`. The outcomes `dead` of an entry
-  /// have a record of their own, which is removed when the entry is given back.
+  /// have a separate record, which is removed when the entry is given back.
   mutating func add(_ update: EntryUpdate, _ after: inout PositionSet) -> Kept? {
     if isClosed { end() }
     isClosed = false

@@ -64,7 +64,7 @@ extension RedisScript {
     return result
     """#)
 
-  /// Some of the entries of a lane that wait for a time. ARGV: the lane, the cursor, the numbers of
+  /// Entries of a lane that wait for a time. ARGV: the lane, the cursor, the numbers of
   /// cancelled campaigns and of cancelled IDs, those, and the paused campaigns. Returns the number of
   /// entries that are due now, and the next cursor.
   static let advance = RedisScript(

@@ -1,7 +1,7 @@
 extension RedisScript {
   /// Claims entries for a number of notifications. ARGV: worker ID, time, room, 1 if the order is
-  /// kept, 1 if the worker holds no entries, the lanes, the claim's number (see `reconcile`). The reply begins with a string in
-  /// MessagePack that has a list for each entry. Most entries are new and have an ID and one device:
+  /// kept, 1 if the worker holds no entries, the lanes, the claim's number (see `reconcile`). The reply
+  /// begins with a string in MessagePack that has a list for each entry. Most entries are new and have an ID and one device:
   /// then the list has the fields and the entry's number in the stream, because every byte that Lua
   /// builds costs time. Any other entry has two lists: its number, ID, deliveries, answers, crashes,
   /// the positions with an outcome and why the ID is invalid; and its fields. Long values follow the

@@ -5,7 +5,7 @@ extension RedisQueue {
     var letter: DeadLetter
     /// The number of field names and values of the entry; those of the relay follow.
     var size: Int
-    /// The value of its ID in `ids`; empty if there is none.
+    /// The value of its ID in `ids`; empty without one.
     var known: String
     /// The value of its ID, behind the owner, when it has been given back.
     var knownAfter = ""

@@ -31,7 +31,7 @@ struct RedisScript: Sendable {
   /// `ids` has a text for each ID: `owner|last|positions`. `owner` is the entry's number in the
   /// stream, "." once the entry is finished, or empty if Redis lost it in a crash; `last` is the
   /// number of its last record in `out`; `positions` have an outcome, in the format of
-  /// `PositionSet`. Of a finished entry, they are the number of its dead letter if it has one.
+  /// `PositionSet`. For a finished entry they are the number of its dead letter if it has one.
   private static let start = #"""
     local APART, PAUSE, LONG_PAUSE = 2, 4000, 8000
     local input, out, gone, dead, later, ids, histories, deferrals, workers, readers, worker_ids,

@@ -80,7 +80,7 @@ extension SQLiteQueue {
   }
 
   package func trimGone(before: Int64, at now: Int64) throws -> Int {
-    // Those that an older relay recorded count from now on.
+    // The time of devices that an older relay recorded begins now.
     _ = try removeInParts(
       """
       UPDATE gone SET at = ? WHERE at = 0 AND (app, token) IN

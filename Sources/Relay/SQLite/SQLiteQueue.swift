@@ -625,7 +625,7 @@ package final class SQLiteQueue: QueueEngine {
     var (total, from): (Int, Int64) = (0, 0)
     while true {
       // Removes the oldest first and a limited number in each transaction, so that other programs
-      // can write. Those that stay do not stop it.
+      // can write. Outcomes that stay do not stop it.
       let last = try read { database in
         try Int64.fetchOne(
           database,

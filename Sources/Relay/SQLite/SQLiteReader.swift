@@ -52,7 +52,7 @@ final class SQLiteReader: QueueReading {
     _ database: Database, _ filter: OutcomeFilter, app: String, after number: String
   ) throws -> OutcomePage {
     guard let given = Int64(number) else {
-      throw RelayFault("'\(number)' is no number of an outcome", isFinal: true)
+      throw RelayFault("'\(number)' is not the number of an outcome", isFinal: true)
     }
     let ends = try Row.fetchOne(
       database, sql: "SELECT (SELECT min(number) FROM outcomes), (SELECT max(number) FROM outcomes)"

@@ -32,7 +32,7 @@ final class HeldEntry {
   var isPaused = false
   /// An operator's order ended the rest.
   private(set) var isCancelled = false
-  /// There was no response to some notification of this delivery.
+  /// Some notification of this delivery got no response.
   var isInDoubt = false
   /// The disposition; nil while notifications are pending.
   var disposition: EntryUpdate.Disposition?

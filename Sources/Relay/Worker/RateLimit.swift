@@ -1,4 +1,4 @@
-/// At most so many notifications a second, by all relays on a queue together: each takes a token
+/// A limit of notifications a second for all relays on a queue together: each takes a token
 /// from a bucket that is in the queue.
 ///
 /// The bucket is the time up to which tokens are taken (GCRA), and the clock of the relay that took
@@ -54,7 +54,7 @@ struct RateLimit {
   /// A new attempt to send.
   mutating func begin() { waitsUntil = 0 }
 
-  /// How many notifications may be sent now, of `wanted`. Takes new tokens if it has none. `clock` is
+  /// How many of `wanted` notifications may be sent now. Without tokens it takes new ones. `clock` is
   /// the monotonic one, in microseconds.
   mutating func take(
     upTo wanted: Int, _ queue: any AppStateStore, app: String,
@@ -72,7 +72,7 @@ struct RateLimit {
   private mutating func ask(
     for count: Int, _ queue: any AppStateStore, _ app: String, _ clock: () -> Int64
   ) throws {
-    // As long as it is too early anyway, the queue is not asked.
+    // Too early: the queue needs no question.
     guard mayTake(count, clock()) != nil else { return }
     asksFrom = clock() + Self.second
     for _ in 0..<Self.attempts {

@@ -20,7 +20,7 @@ struct UnsentEntries {
 
   private struct OfLane {
     var line = Line()
-    /// Those that their blocked bucket has held up, by bucket. They come before `line`.
+    /// Entries that waited for their bucket, by bucket. They come before `line`.
     var heldUp: [(bucket: String, line: Line)] = []
 
     var isEmpty: Bool { line.first == nil && heldUp.isEmpty }

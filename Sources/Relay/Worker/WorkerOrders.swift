@@ -5,7 +5,7 @@ struct WorkerOrders {
   /// How often it looks for entries that wait though they are cancelled, or not paused any more:
   /// producers add more, and a worker that was suspended may return them by older orders, and end.
   private static let advanceMS: Int64 = 5000
-  /// For so long after an order, in milliseconds.
+  /// For this long after an order, in milliseconds.
   private static let advancedMS: Int64 = 600_000
 
   private let store: OrderStore

@@ -36,7 +36,7 @@ package final class Worlds: Sendable {
   }
 
   static let path = "/worlds"
-  /// What POST may set.
+  /// The options that POST may set.
   static let options = [
     ControlRoute.Field(name: "faults", text: "an object, or an array of rules"),
     ControlRoute.Field(name: "seed", type: "integer"),
