@@ -21,7 +21,7 @@ struct CancelCommand: ParsableCommand {
       or the queue cannot be used.
       """)
 
-  @OptionGroup var options: AppOptions
+  @OptionGroup var options: QueueOptions
 
   @Option(help: .of("name", "A campaign."))
   var campaign: String?
@@ -43,7 +43,7 @@ struct CancelCommand: ParsableCommand {
 
   func run() throws {
     try RelayCommand.refusing {
-      let campaigns = try options.open()
+      let campaigns = try options.campaigns()
       if let campaign { try cancel(campaign, campaigns) }
       if let id { try cancel(id: id, campaigns) }
     }

@@ -15,7 +15,7 @@ struct ListCommand: ParsableCommand {
       EXIT STATUS: 0; 2 if the command line, the configuration or the queue cannot be used.
       """)
 
-  @OptionGroup var options: AppOptions
+  @OptionGroup var options: QueueOptions
 
   @Flag(help: "Print the campaigns as JSON.")
   var json = false
@@ -28,7 +28,7 @@ struct ListCommand: ParsableCommand {
 
   func run() throws {
     try RelayCommand.refusing {
-      let campaigns = try options.open()
+      let campaigns = try options.campaigns()
       let report = Report(
         app: campaigns.app, paused: try campaigns.store.read().isPaused,
         campaigns: try campaigns.all())

@@ -17,7 +17,7 @@ struct PauseCommand: ParsableCommand {
       the command line, the configuration or the queue cannot be used.
       """)
 
-  @OptionGroup var options: AppOptions
+  @OptionGroup var options: QueueOptions
 
   @Option(help: .of("name", "Only this campaign. Default: the whole app."))
   var campaign: String?
@@ -37,7 +37,7 @@ struct PauseCommand: ParsableCommand {
 
   func run() throws {
     try RelayCommand.refusing {
-      let campaigns = try options.open()
+      let campaigns = try options.campaigns()
       guard let campaign else { return try pause(campaigns) }
       _ = try campaigns.report(of: campaign)
       let now = campaigns.now
@@ -89,14 +89,14 @@ struct ResumeCommand: ParsableCommand {
       EXIT STATUS: 0; 2 if the command line, the configuration or the queue cannot be used.
       """)
 
-  @OptionGroup var options: AppOptions
+  @OptionGroup var options: QueueOptions
 
   @Option(help: .of("name", "Only this campaign. Default: the app; paused campaigns stay paused."))
   var campaign: String?
 
   func run() throws {
     try RelayCommand.refusing {
-      let campaigns = try options.open()
+      let campaigns = try options.campaigns()
       guard let campaign else {
         try campaigns.store.change { $0.isPaused = false }
         return print("\(campaigns.app) is resumed")

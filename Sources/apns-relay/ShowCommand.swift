@@ -13,7 +13,7 @@ struct ShowCommand: ParsableCommand {
       queue cannot be used.
       """)
 
-  @OptionGroup var options: AppOptions
+  @OptionGroup var options: QueueOptions
 
   @Option(help: .of("name", "A campaign."))
   var campaign: String?
@@ -43,7 +43,7 @@ struct ShowCommand: ParsableCommand {
 
   func run() throws {
     try RelayCommand.refusing {
-      let campaigns = try options.open()
+      let campaigns = try options.campaigns()
       if let campaign {
         let report = try campaigns.report(of: campaign)
         return json ? try printJSON(report) : print(report.line)

@@ -2,28 +2,11 @@ import ArgumentParser
 import Foundation
 import Relay
 
-/// The app of a command about campaigns.
-struct AppOptions: ParsableArguments {
-  @Option(help: ConfigurationFile.help)
-  var config: String?
-
-  @Option(help: .of("name", "The app, as the configuration names it. Default: the only one."))
-  var app: String?
-
-  func open() throws -> AppCampaigns {
-    let configuration = try ConfigurationFile.read(config)
-    let names = configuration.apps.map(\.name)
-    guard let app = app ?? (names.count == 1 ? names[0] : nil) else {
-      throw RelayCommand.refusal(
-        "--app is missing: the configuration has \(names.joined(separator: ", "))")
-    }
-    guard names.contains(app) else {
-      throw RelayCommand.refusal(
-        "the configuration has no app '\(app)': \(names.joined(separator: ", "))")
-    }
+extension QueueOptions {
+  func campaigns() throws -> AppCampaigns {
+    let (queue, app) = try place()
     return AppCampaigns(
-      app: app, queue: try configuration.queue.open(),
-      leaseMS: Int64(configuration.queue.leaseS * 1000))
+      app: app, queue: try queue.open(), leaseMS: Int64(queue.leaseS * 1000))
   }
 }
 
