@@ -141,6 +141,11 @@ def test_certificates_of_ones_own(open_listener, people, doctor):  # noqa: F811
     assert (status, causes(said)) == (1, ["listener-certificate-past-2038"])
 
 
+def is_open(path):
+    with contextlib.closing(socket.socket(socket.AF_UNIX)) as client:
+        return client.connect_ex(str(path)) == 0
+
+
 def test_an_http_listener(open_listener, people, doctor, tmp_path):  # noqa: F811
     sock = tmp_path / "web.sock"
     (tmp_path / "bearers").write_text("0123456789abcdef\n")
@@ -151,6 +156,7 @@ def test_an_http_listener(open_listener, people, doctor, tmp_path):  # noqa: F81
     listener.relay.stop()
     listener.relay.write()
     listener.start()
+    wait_until(lambda: is_open(sock) and (tmp_path / "other.port").exists(), "the HTTP listeners do not open")
     status, said = doctor(*at(listener, "--http-listener", sock))
     assert status == 0 and f"{sock}: an HTTP listener of a relay: anyone who can reach it can push" in said
     status, said = doctor(*at(listener, "--http-listener", f"127.0.0.1:{(tmp_path / 'other.port').read_text().strip()}"))
