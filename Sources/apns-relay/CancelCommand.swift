@@ -23,11 +23,7 @@ struct CancelCommand: ParsableCommand {
 
   @OptionGroup var options: QueueOptions
 
-  @Option(help: .of("name", "A campaign."))
-  var campaign: String?
-
-  @Option(help: .of("id", "An entry."))
-  var id: String?
+  @OptionGroup var choice: CampaignOrID
 
   @Flag(name: .customLong("no-wait"), help: "Only give the order.")
   var noWait = false
@@ -35,17 +31,11 @@ struct CancelCommand: ParsableCommand {
   @Flag(help: "Print the result as JSON.")
   var json = false
 
-  func validate() throws {
-    guard (campaign == nil) != (id == nil) else {
-      throw ValidationError("give either --campaign or --id")
-    }
-  }
-
   func run() throws {
     try RelayCommand.refusing {
       let campaigns = try options.campaigns()
-      if let campaign { try cancel(campaign, campaigns) }
-      if let id { try cancel(id: id, campaigns) }
+      if let campaign = choice.campaign { try cancel(campaign, campaigns) }
+      if let id = choice.id { try cancel(id: id, campaigns) }
     }
   }
 

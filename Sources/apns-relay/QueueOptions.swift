@@ -47,3 +47,18 @@ struct LetterOptions: ParsableArguments {
     }
   }
 }
+
+/// The campaign or the entry that a command is about.
+struct CampaignOrID: ParsableArguments {
+  @Option(help: .of("name", "A campaign."))
+  var campaign: String?
+
+  @Option(help: .of("id", "An entry."))
+  var id: String?
+
+  func validate() throws {
+    guard (campaign == nil) != (id == nil) else {
+      throw ValidationError("give either --campaign or --id")
+    }
+  }
+}

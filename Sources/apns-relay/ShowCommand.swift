@@ -15,11 +15,7 @@ struct ShowCommand: ParsableCommand {
 
   @OptionGroup var options: QueueOptions
 
-  @Option(help: .of("name", "A campaign."))
-  var campaign: String?
-
-  @Option(help: .of("id", "An entry."))
-  var id: String?
+  @OptionGroup var choice: CampaignOrID
 
   @Flag(help: "Print it as JSON.")
   var json = false
@@ -35,20 +31,14 @@ struct ShowCommand: ParsableCommand {
     var reason: String?
   }
 
-  func validate() throws {
-    guard (campaign == nil) != (id == nil) else {
-      throw ValidationError("give either --campaign or --id")
-    }
-  }
-
   func run() throws {
     try RelayCommand.refusing {
       let campaigns = try options.campaigns()
-      if let campaign {
+      if let campaign = choice.campaign {
         let report = try campaigns.report(of: campaign)
         return json ? try printJSON(report) : print(report.line)
       }
-      guard let id else { return }
+      guard let id = choice.id else { return }
       let (left, known) = (
         try campaigns.left(of: id), try campaigns.queue.known([id], app: campaigns.app)[id]
       )
