@@ -254,7 +254,9 @@ python() {
 }
 
 # The same wheel with every other installed Python, and with OpenSSL 1.1.1.
-python_versions() { APNS_AWAITS=100000 Tests/Python/versions; }
+python_oldest() { APNS_AWAITS=100000 Tests/Python/versions oldest; }
+python_newest() { APNS_AWAITS=100000 Tests/Python/versions newest; }
+python_between() { APNS_AWAITS=100000 Tests/Python/versions between; }
 python_openssl_1_1_1() { Tests/Python/openssl-1.1.1; }
 
 # The same tests, with the extension and the core under the address sanitizer.
