@@ -7,19 +7,8 @@ extension BinarySession where Net: ~Copyable {
   func describePeer(in message: inout Message) { network.append(to: &message) }
 
   /// Writes all queued notifications, then requests proof, and reads until the gateway closes
-  /// the connections too. Unresolved notifications then become unknown. False if this call may wait
-  /// no longer: the next call continues.
-  @discardableResult
-  mutating func close(by deadline: Nanoseconds) -> Bool {
-    guard !isClosed else { return true }
-    var deadline = deadline
-    if options.neverWaits {
-      // The first call's deadline counts.
-      deadline = standing.closeBy ?? deadline
-      standing.closeBy = deadline
-      standing.goal = .closing
-    }
-    let limit = options.limit(deadline, from: network.now)
+  /// the connections too.
+  mutating func end(by deadline: Nanoseconds, waitingUntil limit: Nanoseconds) -> Bool {
     if !isShuttingDown {
       guard writeLast(by: limit, mayGoOn: limit < deadline) else { return false }
       isShuttingDown = true
@@ -41,8 +30,6 @@ extension BinarySession where Net: ~Copyable {
       close(connections + index)
       connections[index].window.abandon()
     }
-    isClosed = true
-    log?.at(network.now).closed(self)
     if options.neverWaits { network.arm(until: .max) }
     return true
   }

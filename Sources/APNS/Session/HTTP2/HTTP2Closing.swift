@@ -6,20 +6,9 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   func describePeer(in message: inout Message) { network.append(to: &message) }
 
-  /// Sends as much as the open connections take and reads the responses. Notifications without one
-  /// by the deadline become unknown. False if this call may wait no longer: the next one continues.
-  @discardableResult
-  mutating func close(by deadline: Nanoseconds) -> Bool {
-    guard !isClosed else { return true }
+  /// Sends as much as the open connections take and reads the responses.
+  mutating func end(by deadline: Nanoseconds, waitingUntil limit: Nanoseconds) -> Bool {
     isShuttingDown = true
-    var deadline = deadline
-    if options.neverWaits {
-      // The first call's deadline counts.
-      deadline = standing.closeBy ?? deadline
-      standing.closeBy = deadline
-      standing.goal = .closing
-    }
-    let limit = options.limit(deadline, from: network.now)
     for number in 0..<connectionCount where connections[number].phase == .opening {
       close(connections + number)
     }
@@ -39,8 +28,6 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     reconnects.ended(
       reconnects.reason.failure, otherwise: "the session was closed before an answer came")
     outbox.pointee.abandon()
-    isClosed = true
-    log?.at(network.now).closed(self)
     if options.neverWaits { network.arm(until: .max) }
     return true
   }

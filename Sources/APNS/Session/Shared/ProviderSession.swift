@@ -84,7 +84,7 @@ protocol ProviderSession: ~Copyable {
 
   // MARK: For the driver and an application's event loop
 
-  var isClosed: Bool { get }
+  var isClosed: Bool { get set }
   /// No more notifications are taken; the session only reads what still comes.
   var isShuttingDown: Bool { get }
   var standing: StandingWork { get set }
@@ -94,8 +94,9 @@ protocol ProviderSession: ~Copyable {
   /// Handles outcomes that the caller does not take.
   var untaken: UnsafeMutablePointer<Untaken> { get }
 
-  /// False when this call may wait no longer: the next call continues.
-  mutating func close(by deadline: Nanoseconds) -> Bool
+  /// Ends the connections in the protocol's way, and what is unresolved then. A call may wait until
+  /// `limit`; false if that is over: the next call continues.
+  mutating func end(by deadline: Nanoseconds, waitingUntil limit: Nanoseconds) -> Bool
 
   var now: Nanoseconds { get }
   /// The current pass was cut short, so the next one comes immediately.

@@ -80,4 +80,22 @@ extension ProviderSession where Self: ~Copyable {
   mutating func close(milliseconds: Int32) -> Bool {
     close(by: deadline(milliseconds: milliseconds))
   }
+
+  /// Closes the session gracefully. Notifications without a response by the deadline become unknown.
+  /// False if this call may wait no longer: the next call continues.
+  @discardableResult
+  mutating func close(by deadline: Nanoseconds) -> Bool {
+    guard !isClosed else { return true }
+    var deadline = deadline
+    if options.neverWaits {
+      // The first call's deadline counts.
+      deadline = standing.closeBy ?? deadline
+      standing.closeBy = deadline
+      standing.goal = .closing
+    }
+    guard end(by: deadline, waitingUntil: options.limit(deadline, from: now)) else { return false }
+    isClosed = true
+    log?.at(now).closed(self)
+    return true
+  }
 }
