@@ -33,14 +33,6 @@ struct OriginCheck: Sendable {
     guard let authority = request.authority, names.contains(authority) else {
       return "foreign Host"
     }
-    if request.headers["origin"].contains(where: { !authority.isOrigin($0) }) {
-      return "foreign Origin"
-    }
-    // Refuses requests of foreign pages without an Origin, such as images. Links are allowed.
-    let isForeign = request.headers["sec-fetch-site"].contains {
-      $0 != "same-origin" && $0 != "none"
-    }
-    let isLink = request.method == .GET && request.headers["sec-fetch-mode"] == ["navigate"]
-    return isForeign && !isLink ? "the request is from a foreign page" : nil
+    return PageOrigin.fault(isGet: request.method == .GET, at: authority) { request.headers[$0] }
   }
 }

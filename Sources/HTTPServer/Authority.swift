@@ -36,9 +36,8 @@ package struct Authority: Equatable, Sendable {
   package var isAddress: Bool { host.hasPrefix("[") || Self.octets(host) != nil }
 
   /// Whether a page on this host and port sends this `Origin`.
-  package func isOrigin(_ origin: String) -> Bool {
-    let scheme = "http://"
-    return origin.lowercased().hasPrefix(scheme)
+  package func isOrigin(_ origin: String, scheme: String = "http://") -> Bool {
+    origin.lowercased().hasPrefix(scheme)
       && Authority(origin.dropFirst(scheme.count)) == self
   }
 

@@ -41,8 +41,7 @@ struct CancelCommand: ParsableCommand {
 
   private func cancel(_ campaign: String, _ campaigns: AppCampaigns) throws {
     _ = try campaigns.report(of: campaign)
-    let now = campaigns.now
-    let orders = try campaigns.store.change { $0.set(.cancelled, of: campaign, at: now) }
+    let orders = try campaigns.store.cancel(campaign, at: campaigns.now)
     try end(campaign, campaigns, orders) {
       try campaigns.queue.left(.campaign(campaign), app: campaigns.app)[campaign]
     } said: {

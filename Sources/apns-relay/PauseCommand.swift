@@ -40,13 +40,7 @@ struct PauseCommand: ParsableCommand {
       let campaigns = try options.campaigns()
       guard let campaign else { return try pause(campaigns) }
       _ = try campaigns.report(of: campaign)
-      let now = campaigns.now
-      try campaigns.store.change { orders in
-        if orders.campaigns[campaign]?.state == .cancelled {
-          throw RelayCommand.refusal("\(campaign) is cancelled")
-        }
-        orders.set(.paused, of: campaign, at: now)
-      }
+      try campaigns.store.pause(campaign, at: campaigns.now)
       let isDone =
         try noWait
         || campaigns.wait {
@@ -102,14 +96,7 @@ struct ResumeCommand: ParsableCommand {
         return print("\(campaigns.app) is resumed")
       }
       _ = try campaigns.report(of: campaign)
-      let now = campaigns.now
-      let orders = try campaigns.store.change { orders in
-        if orders.campaigns[campaign]?.state == .cancelled {
-          throw RelayCommand.refusal("\(campaign) is cancelled")
-        }
-        if orders.campaigns[campaign]?.state != nil { orders.set(nil, of: campaign, at: now) }
-      }
-      try campaigns.store.advance(by: orders, at: now)
+      try campaigns.store.resume(campaign, at: campaigns.now)
       print(try campaigns.report(of: campaign).line)
     }
   }

@@ -71,6 +71,10 @@ package struct RelayConfiguration: Equatable, Sendable {
     /// nil disables the server.
     package var port: ListeningPort? = 8199
     package var portFile: String?
+    package var authorizationFile: String?
+
+    /// Unreachable from other machines.
+    package var isLocal: Bool { Authority.isLoopback(host) }
 
     static let options: [RelayOption<Self>] = [
       RelayOption.text("host", \.host, "serves /, /metrics, /healthz and /readyz").printed {
@@ -78,14 +82,27 @@ package struct RelayConfiguration: Equatable, Sendable {
       },
       .listening("port", \.port, "0: a free port; -1: no server; systemd:NAME: a socket unit's"),
       .path("port_file", \.portFile, "file that receives the port"),
+      .file(
+        "authorization_file", \.authorizationFile,
+        "a token and its apps per line, for the page; required if other machines can connect"),
     ]
 
     /// Warnings for the operator.
     package var warnings: [String] {
-      guard port != nil, !Authority.isLoopback(host) else { return [] }
-      return [
+      guard port != nil, !isLocal else { return [] }
+      let metrics =
         "\(host) is reachable from other machines: anyone who can connect reads the names of the apps, "
-          + "their counts and their errors, with any Host"
+        + "their counts and their errors, with any Host"
+      guard let authorizationFile else {
+        return [
+          metrics,
+          "the page needs authorization_file, because \(host) is not only for this machine",
+        ]
+      }
+      return [
+        metrics,
+        "tokens of \(authorizationFile) cross the network without TLS, unless a tunnel or proxy in front "
+          + "of it adds TLS",
       ]
     }
   }

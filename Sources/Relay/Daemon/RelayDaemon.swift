@@ -35,6 +35,8 @@ package final class RelayDaemon: @unchecked Sendable {
   private let housekeeping: Housekeeping
   private let condition: SharedQuery<String?>
   private let depths: SharedQuery<[String: (depth: QueueDepth, isServed: Bool)]?>
+  /// nil without a status server. Set before that starts.
+  private var console: Console?
   /// Also used by the status server's threads.
   private let listeners = Mutex<[Listening]>([])
 
@@ -100,6 +102,11 @@ package final class RelayDaemon: @unchecked Sendable {
       }
     }
     var warnings = queue.warnings + configuration.status.warnings.map { "status: \($0)" }
+    do {
+      _ = try ConsoleAccess.list(configuration.status, apps: configuration.apps.map(\.name))
+    } catch {
+      faults.append("\(error)")
+    }
     for listener in configuration.listeners {
       do {
         let own: [String]
@@ -189,8 +196,14 @@ package final class RelayDaemon: @unchecked Sendable {
       do { bound = try sockets.named(name) } catch { throw RelayFault("status: \(error)") }
       status.host = bound.mostOpenHost ?? status.host
     }
+    let console = try Console(
+      configuration, status, queue: queue, log: log, condition: condition,
+      apps: { [weak self] in self?.shown ?? [] },
+      look: { [weak self] name in self?.look(name) })
+    self.console = console
+    console.start()
     let server = StatusServer(host: status.host, listeners: bound.map(\.descriptor)) {
-      [weak self] in self?.response($0)
+      [weak self] in self?.response($0, console)
     }
     server.start()
     let port = bound.first?.address?.port ?? 0
@@ -221,9 +234,7 @@ package final class RelayDaemon: @unchecked Sendable {
       queue: listenerQueue, waits: waits, badTokens: badTokens, engine: queue, log: log,
       sockets: sockets,
       apps: { [weak self] in self?.running.withLock { $0.map(\.worker.app) } ?? [] },
-      look: { [weak self] name in
-        self?.running.withLock { $0.first { $0.app == name }?.worker }?.look()
-      })
+      look: { [weak self] name in self?.look(name) })
     let listener: any RelayListener
     switch wanted {
     case .http(let http):
@@ -234,6 +245,10 @@ package final class RelayDaemon: @unchecked Sendable {
     }
     listeners.withLock { $0.append((wanted, listener)) }
     log.notice("the listener \(listener.name) is open", metadata: ["place": "\(listener.place)"])
+  }
+
+  private func look(_ app: String) {
+    running.withLock { $0.first { $0.app == app }?.worker }?.look()
   }
 
   /// Unchanged listeners keep their connections.
@@ -331,6 +346,11 @@ package final class RelayDaemon: @unchecked Sendable {
     } catch {
       log.error("bad tokens cannot be read: \(error)")
     }
+    do {
+      try console?.refresh(apps: wanted.apps.map(\.name))
+    } catch {
+      log.error("the page keeps its previous authorization file: \(error)")
+    }
     reopen(wanted.listeners)
     warnOfUnusedSockets(wanted)
     log.notice("reloaded, with \(workers.count) apps")
@@ -365,8 +385,14 @@ package final class RelayDaemon: @unchecked Sendable {
 
   // MARK: Status
 
-  private func response(_ path: String) -> StatusServer.Response? {
-    let all = running.withLock { $0 }.map { (app: $0.app, figures: $0.worker.shownFigures) }
+  private var shown: Console.Apps {
+    running.withLock { $0 }.map { (app: $0.app, figures: $0.worker.shownFigures) }
+  }
+
+  private func response(_ request: StatusServer.Request, _ console: Console)
+    -> StatusServer.Response?
+  {
+    let (path, all) = (request.path, shown)
     switch path {
     case "/healthz":
       let silent = all.filter { !isAlive($0.figures) }.map(\.app)
@@ -396,7 +422,7 @@ package final class RelayDaemon: @unchecked Sendable {
         body: MetricsText.of(
           all, depths?.mapValues(\.depth), isWhole: path != "/metrics",
           listeners: listeners.withLock { $0.map { ($0.listener.name, $0.listener.figures) } }))
-    default: return StatusPage.response(path)
+    default: return console.response(request)
     }
   }
 }

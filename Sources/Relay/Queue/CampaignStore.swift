@@ -21,15 +21,82 @@ package enum EntryChoice: Equatable, Sendable {
   case campaign(String)
   case campaigns
   case id(String)
+  /// Also those without a campaign.
+  case all
 }
 
 /// The outcomes of a campaign so far, in devices.
 package struct CampaignOutcomes: Equatable, Sendable {
   package var counts: [PushOutcome.Kind: Int] = [:]
+  /// The rejected ones by reason. Relays before 0.2.0 did not count them.
+  package var reasons: [String: Int] = [:]
+  /// The rejected ones of gone devices (410).
+  package var gone = 0
   /// When the last one was recorded, in UNIX milliseconds.
   package var changed: Int64 = 0
 
   package init() {}
+
+  /// All devices with an outcome.
+  var total: Int { counts.values.reduce(0, +) }
+
+  mutating func add(_ what: CampaignCount, _ count: Int) {
+    switch what {
+    case .kind(let kind): counts[kind, default: 0] += count
+    case .reason(let reason): reasons[reason, default: 0] += count
+    case .gone: gone += count
+    }
+  }
+}
+
+/// What a queue counts for a campaign.
+package enum CampaignCount: Hashable, Sendable {
+  case kind(PushOutcome.Kind)
+  case reason(String)
+  case gone
+
+  private static let reasonMark = "rejected:"
+  private static let longestReason = 64
+
+  /// Its name in the queue, without a space. nil for one that a later relay wrote.
+  init?(text: String) {
+    if let kind = PushOutcome.Kind(rawValue: text) {
+      self = .kind(kind)
+    } else if text.hasPrefix(Self.reasonMark) {
+      self = .reason(String(text.dropFirst(Self.reasonMark.count)))
+    } else if text == "gone" {
+      self = .gone
+    } else {
+      return nil
+    }
+  }
+
+  var text: String {
+    switch self {
+    case .kind(let kind): kind.rawValue
+    case .reason(let reason): Self.reasonMark + Self.word(reason)
+    case .gone: "gone"
+    }
+  }
+
+  /// A reason is one word of letters; anything else that a service sends counts as "other".
+  private static func word(_ reason: String) -> String {
+    let isWord =
+      (1...longestReason).contains(reason.utf8.count)
+      && reason.utf8.allSatisfy { $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7A }
+    return isWord ? reason : "other"
+  }
+}
+
+extension PushOutcome {
+  /// Calls `count` for everything as which it counts for its campaign.
+  @inline(__always)
+  package func forEachCount(_ count: (CampaignCount) -> Void) {
+    count(.kind(kind))
+    guard kind == .rejected else { return }
+    count(.reason(reason))
+    if httpStatus == 410 { count(.gone) }
+  }
 }
 
 /// Entries, and their devices without an outcome.
@@ -47,13 +114,15 @@ package struct EntriesLeft: Equatable, Sendable {
 }
 
 extension [EntryUpdate] {
-  /// The numbers of outcomes by campaign and kind, in a fixed order.
-  func outcomesOfCampaigns() -> [(campaign: String, kind: PushOutcome.Kind, count: Int)] {
-    var counts: [String: [PushOutcome.Kind: Int]] = [:]
+  /// The numbers of outcomes by campaign, in a fixed order.
+  func outcomesOfCampaigns() -> [(campaign: String, what: CampaignCount, count: Int)] {
+    var counts: [String: [CampaignCount: Int]] = [:]
     for update in self {
       guard let campaign = update.campaign else { continue }
-      update.forEachOutcome { counts[campaign, default: [:]][$0.pointee.kind, default: 0] += 1 }
+      update.forEachOutcome { outcome in
+        outcome.pointee.forEachCount { counts[campaign, default: [:]][$0, default: 0] += 1 }
+      }
     }
-    return counts.flatMap { campaign, kinds in kinds.map { (campaign, $0.key, $0.value) } }
+    return counts.flatMap { campaign, all in all.map { (campaign, $0.key, $0.value) } }
   }
 }

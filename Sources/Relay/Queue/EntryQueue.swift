@@ -8,6 +8,8 @@ package protocol EntryQueue: AnyObject, Sendable {
   /// Removes the worker. Entries that it still holds return to the queue with `line` appended to
   /// their history, and count a shared crash.
   func leave(_ workerID: WorkerID, line: String, at now: Int64) throws
+  /// The registered workers of an app, oldest first. Read-only.
+  func workers(app: String, at now: Int64) throws -> [RegisteredWorker]
   /// Whether the worker is still registered. Read-only.
   func knows(_ workerID: WorkerID) throws -> Bool
   /// Reclaims the entries of workers that are gone, or that sent no heartbeat since this time.
@@ -46,6 +48,19 @@ package protocol EntryQueue: AnyObject, Sendable {
 package struct WorkerID: Hashable, Sendable {
   package var number: Int64
   package var app: String
+}
+
+/// A worker that others see in the queue.
+package struct RegisteredWorker: Equatable, Sendable {
+  package var number: Int64
+  /// The relay's machine and process.
+  package var name: String
+  /// How long ago its last heartbeat was.
+  package var silentMS: Int64
+  /// False if its process has certainly ended, and its entries are not reclaimed yet.
+  package var isRunning: Bool
+  /// The connections of its quota; nil without `total_connections`.
+  package var connections: Int?
 }
 
 /// The queue's record of an ID.

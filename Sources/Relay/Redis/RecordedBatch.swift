@@ -85,7 +85,7 @@ struct RecordedBatch {
     all.addList(of: 3 * counts.count)
     for count in counts {
       all.add(count.campaign)
-      all.add(count.kind.rawValue)
+      all.add(count.what.text)
       all.add(count.count)
     }
     bytes = all.bytes

@@ -18,8 +18,8 @@ extension RedisScript {
     return 1
     """#)
 
-  /// Some entries of a lane. ARGV: the lane, the number of the first one, `campaign`, `campaigns` or
-  /// `id`, and the name. Returns the number after which to continue, or an empty string; and for
+  /// Some entries of a lane. ARGV: the lane, the number of the first one, `campaign`, `campaigns`,
+  /// `id` or `all`, and the name. Returns the number after which to continue, or an empty string; and for
   /// each campaign its name, and the entries and devices that wait and that are held.
   static let left = RedisScript(
     #"""
@@ -43,7 +43,7 @@ extension RedisScript {
         for _, one in ipairs(found) do
           local entry, named = lane.mark .. one[1], map_of(one[2])
           local id, campaign = named['id'] or entry, named['campaign'] or ''
-          if kind == 'campaigns' and campaign ~= '' or kind == 'campaign' and campaign == wanted
+          if kind == 'all' or kind == 'campaigns' and campaign ~= '' or kind == 'campaign' and campaign == wanted
             or kind == 'id' and id == wanted then
             local owner, _, positions = known(id)
             if not owner or owner == '' or owner == entry then
@@ -109,8 +109,8 @@ extension RedisQueue {
       guard parts.count == 2, let number = Int(value) else { continue }
       if parts[0] == "changed" {
         all[parts[1], default: CampaignOutcomes()].changed = Int64(number)
-      } else if let kind = PushOutcome.Kind(rawValue: parts[0]) {
-        all[parts[1], default: CampaignOutcomes()].counts[kind] = number
+      } else if let what = CampaignCount(text: parts[0]) {
+        all[parts[1], default: CampaignOutcomes()].add(what, number)
       }
     }
     return all
@@ -122,6 +122,7 @@ extension RedisQueue {
       case .campaign(let campaign): ["campaign", campaign]
       case .campaigns: ["campaigns", ""]
       case .id(let id): ["id", id]
+      case .all: ["all", ""]
       }
     var all: [String: EntriesLeft] = [:]
     for lane in Lane.allCases {
@@ -154,7 +155,7 @@ extension RedisQueue {
       switch choice {
       case .campaign(let campaign): campaigns.append(campaign)
       case .id(let id): ids.append(id)
-      case .campaigns: break
+      case .campaigns, .all: break
       }
     }
     var total = 0
@@ -175,6 +176,23 @@ extension RedisQueue {
       } while cursor != "0"
     }
     return total
+  }
+
+  package func workers(app: String, at now: Int64) throws -> [RegisteredWorker] {
+    let now = try shared(now, app)
+    let replies = try ask(
+      ["workers", "connections"].map { RedisCommand("HGETALL", "apns:{\(app)}:\($0)") })
+    let connections = Dictionary(replies[1].pairs.map { ($0.name, $0.value) }) { $1 }
+    return replies[0].pairs.compactMap { number, value in
+      let parts = value.split(separator: " ", maxSplits: 2).map(String.init)
+      guard let number = Int64(number), parts.count == 3, let heard = Int64(parts[0]) else {
+        return nil
+      }
+      return RegisteredWorker(
+        number: number, name: parts[2], silentMS: max(0, now - heard),
+        isRunning: !ProcessMark.isDead(parts[1]),
+        connections: connections["\(number)"]?.split(separator: " ").first.flatMap { Int($0) })
+    }.sorted { $0.number < $1.number }
   }
 
   package func isServed(_ app: String, since time: Int64) throws -> Bool {

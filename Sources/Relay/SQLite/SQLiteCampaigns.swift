@@ -5,13 +5,13 @@ struct CampaignCounts {
   private struct Name: Hashable {
     var app: String
     var campaign: String
-    var kind: PushOutcome.Kind
+    var what: CampaignCount
   }
 
   private var counts: [Name: Int64] = [:]
 
-  mutating func add(_ kind: PushOutcome.Kind, of campaign: String, app: String) {
-    counts[Name(app: app, campaign: campaign, kind: kind), default: 0] += 1
+  mutating func add(_ outcome: PushOutcome, of campaign: String, app: String) {
+    outcome.forEachCount { counts[Name(app: app, campaign: campaign, what: $0), default: 0] += 1 }
   }
 
   func store(in database: Database, at now: Int64) throws {
@@ -23,7 +23,7 @@ struct CampaignCounts {
         ON CONFLICT (app, campaign, outcome)
           DO UPDATE SET devices = devices + excluded.devices, changed = excluded.changed
         """)
-      try add.run(name.app, name.campaign, name.kind.rawValue, count, now)
+      try add.run(name.app, name.campaign, name.what.text, count, now)
     }
   }
 }
@@ -36,9 +36,9 @@ extension SQLiteQueue {
         database, sql: "SELECT campaign, outcome, devices, changed FROM campaigns WHERE app = ?",
         arguments: [app])
       {
-        guard let kind = PushOutcome.Kind(rawValue: row[1]) else { continue }
+        guard let what = CampaignCount(text: row[1]) else { continue }
         var one = all[row[0]] ?? CampaignOutcomes()
-        one.counts[kind] = row[2]
+        one.add(what, row[2])
         one.changed = max(one.changed, row[3])
         all[row[0]] = one
       }
@@ -77,6 +77,7 @@ extension SQLiteQueue {
     case .campaign(let campaign): ("campaign = ?", [campaign])
     case .campaigns: ("campaign IS NOT NULL", [])
     case .id(let id): ("id = ?", [id])
+    case .all: ("TRUE", [])
     }
   }
 

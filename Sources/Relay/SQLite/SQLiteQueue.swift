@@ -235,6 +235,22 @@ package final class SQLiteQueue: QueueEngine {
     }
   }
 
+  package func workers(app: String, at now: Int64) throws -> [RegisteredWorker] {
+    try counting.read { database in
+      try Row.fetchAll(
+        database,
+        sql: """
+          SELECT number, name, heard, (SELECT held FROM connections WHERE worker = workers.number)
+          FROM workers WHERE app = ? ORDER BY number
+          """, arguments: [app]
+      ).map { row in
+        RegisteredWorker(
+          number: row[0], name: row[1], silentMS: max(0, now - (row[2] as Int64)),
+          isRunning: locks.isTaken(row[0]), connections: row[3])
+      }
+    }
+  }
+
   private func release(
     _ database: Database, _ worker: Int64, isAlone: Bool, at now: Int64, _ line: String
   ) throws -> Int {
@@ -568,7 +584,7 @@ package final class SQLiteQueue: QueueEngine {
           add.bind(now)
           try add.run()
           if let campaign = update.campaign, database.changesCount > 0 {
-            counts.add(outcome.kind, of: campaign, app: update.app)
+            counts.add(outcome, of: campaign, app: update.app)
           }
           if let since = outcome.goneSince {
             try gone.execute(arguments: [update.app, outcome.token.text, since, now])

@@ -1,10 +1,13 @@
 import Foundation
 
 /// Runs one query of the queue at a time and shares its result among all callers. The wait is
-/// limited, and a blocked queue occupies only one thread.
+/// limited, and a blocked queue occupies only one thread. A query that rests is repeated only after
+/// a time, so that it takes at most a small share of any thread, however long it is.
 final class SharedQuery<Value>: @unchecked Sendable {
   private static var patience: TimeInterval { 4 }
 
+  private let restMS: Int64
+  private let share: Int64
   private let query: @Sendable () -> Value
   private let worker = StatusWorkers(1)
   private let change = NSCondition()
@@ -12,26 +15,53 @@ final class SharedQuery<Value>: @unchecked Sendable {
   private var began: Int64?
   private var count = 0
   private var last: Value?
+  private var nextAt: Int64 = 0
 
-  init(_ query: @escaping @Sendable () -> Value) { self.query = query }
+  /// The result is used again for `restMS`, and for `share` times as long as the query took.
+  init(restMS: Int64 = 0, share: Int64 = 0, _ query: @escaping @Sendable () -> Value) {
+    (self.restMS, self.share, self.query) = (restMS, share, query)
+  }
+
+  /// The last result, without a wait; nil before the first one. Begins a query if it is time.
+  func latest() -> Value? {
+    change.lock()
+    defer { change.unlock() }
+    begin()
+    return last
+  }
+
+  /// The queue has changed: a call in half a second may begin a query, though the last one rests.
+  func hasten() {
+    change.lock()
+    defer { change.unlock() }
+    nextAt = min(nextAt, RelayClock.monotonic + 500)
+  }
+
+  /// Begins a query if none runs and the last one has rested. Requires `change`.
+  private func begin() {
+    let now = RelayClock.monotonic
+    guard began == nil, now >= nextAt else { return }
+    began = now
+    worker.add { [self] in
+      let result = query()
+      let end = RelayClock.monotonic
+      change.lock()
+      last = result
+      count += 1
+      nextAt = end + (share > 0 ? max(restMS, share * (end - now)) : restMS)
+      began = nil
+      change.broadcast()
+      change.unlock()
+    }
+  }
 
   /// The result, or the milliseconds for which the query has been running.
   func get() -> (result: Value?, silentMS: Int64) {
     let limit = Date(timeIntervalSinceNow: Self.patience)
     change.lock()
     defer { change.unlock() }
-    if began == nil {
-      began = RelayClock.monotonic
-      worker.add { [self] in
-        let result = query()
-        change.lock()
-        last = result
-        count += 1
-        began = nil
-        change.broadcast()
-        change.unlock()
-      }
-    }
+    begin()
+    guard began != nil else { return (last, 0) }
     let before = count
     while count == before {
       guard change.wait(until: limit) else { break }

@@ -3,24 +3,44 @@ import Foundation
 import HTTPServer
 import Synchronization
 
-/// Serves GET on a few paths, for a monitoring system on this machine and for browsers, which also
-/// open connections that they do not use. One thread reads all requests, so that silent clients
+/// Serves GET on a few paths, and POST on one, for a monitoring system on this machine and for
+/// browsers, which also open connections that they do not use. One thread reads all requests, so that silent clients
 /// block no others; each client has two seconds.
 final class StatusServer: @unchecked Sendable {
   struct Response {
     var status = 200
     var type = "text/plain; charset=utf-8"
     var body: String
+    /// A further header line.
+    var header: String?
+  }
+
+  struct Request: Sendable {
+    var method = "GET"
+    var path = ""
+    /// nil if the request has none, which HTTP/1.0 allows.
+    var authority: Authority?
+    /// Names in lower case.
+    var headers: [(name: String, value: String)] = []
+    var body: [UInt8] = []
+    /// The client's address.
+    var client = ""
+
+    func values(_ name: String) -> [String] { headers.filter { $0.name == name }.map(\.value) }
   }
 
   private struct Client {
     var descriptor: CInt
     var deadline: Int64
     var request: [UInt8] = []
+    /// Where the body begins; nil until all headers are read.
+    var bodyStart: Int?
+    /// The size of the request with its body, which only POST has.
+    var size = 0
   }
 
   private let listeners: [CInt]
-  private let response: @Sendable (_ path: String) -> Response?
+  private let response: @Sendable (Request) -> Response?
   /// nil on an address beyond this machine, where any host name is accepted.
   private let names: ListenerNames?
   /// Paths that query the queue may block, so they have separate threads.
@@ -33,11 +53,14 @@ final class StatusServer: @unchecked Sendable {
   private static let mostClients = 256
   private static let sendRoom: CInt = 1 << 20
   private static let longestRequest = 8192
+  private static let longestBody = 65_536
+  /// The path that takes POST.
+  static let actions = "/actions"
   private static let patienceMS: Int64 = 2000
 
   /// Accepts the clients of listening sockets, on this host.
   init(
-    host: String, listeners: [CInt], response: @escaping @Sendable (String) -> Response?
+    host: String, listeners: [CInt], response: @escaping @Sendable (Request) -> Response?
   ) {
     self.response = response
     self.listeners = listeners
@@ -139,30 +162,56 @@ final class StatusServer: @unchecked Sendable {
     }
     let end = Array("\r\n\r\n".utf8)
     client.request += piece.prefix(count)
-    let isWhole = client.request.suffix(count + end.count).contains(end)
+    if client.bodyStart == nil, client.request.suffix(count + end.count).contains(end) {
+      client.bodyStart = client.request.firstRange(of: end)?.upperBound
+      client.size = Self.size(of: client)
+    }
+    let isWhole = client.bodyStart != nil
+    if isWhole, client.request.count < client.size { return true }
     guard isWhole || client.request.count >= Self.longestRequest else { return true }
     respond(to: client, isWhole: isWhole)
     return false
   }
 
+  /// The size of a request with its body. A body that is too long is not read.
+  private static func size(of client: Client) -> Int {
+    let start = client.bodyStart ?? client.request.count
+    guard client.request.starts(with: "POST \(actions) ".utf8) else { return start }
+    let lines = Self.lines(client.request.prefix(start)).dropFirst()
+    let length = headers(lines).first { $0.name == "content-length" }.flatMap { Int($0.value) } ?? 0
+    return (0...longestBody).contains(length) ? start + length : start
+  }
+
+  private static func lines(_ bytes: some Sequence<UInt8>) -> [Substring] {
+    String(decoding: Array(bytes), as: UTF8.self)
+      .split(separator: "\r\n", omittingEmptySubsequences: false)
+  }
+
   private func respond(to client: Client, isWhole: Bool) {
-    let text = String(decoding: client.request, as: UTF8.self)
-    let lines = text.split(separator: "\r\n", omittingEmptySubsequences: false)
+    let head = client.bodyStart ?? client.request.count
+    let lines = Self.lines(client.request.prefix(head))
     let words = (lines.first ?? "").split(separator: " ")
     guard underWay.add(1, ordering: .relaxed).newValue <= Self.mostUnderWay else {
       return end(client, words, Response(status: 503, body: "busy\n"))
     }
-    let target: String
+    var request = Request()
     do throws(Refusal) {
-      target = try path(words, lines.dropFirst(), isWhole: isWhole)
+      let target = try target(words, lines.dropFirst(), isWhole: isWhole)
+      request.method = String(words[0])
+      request.path = String(target.path.prefix { $0 != "?" })
+      request.authority = target.authority
+      request.headers = Self.headers(lines.dropFirst())
+      request.body = Array(client.request.dropFirst(head))
+      request.client = Self.address(of: client.descriptor)
+      try checkBody(request)
     } catch {
       return end(client, words, error.response)
     }
-    let path = String(target.prefix { $0 != "?" })
-    let work = ["/metrics", "/status.metrics", "/readyz"].contains(path) ? slow : quick
-    work.add { [self] in
+    let paths = ["/metrics", "/status.metrics", "/readyz", Console.state, Self.actions]
+    let work = paths.contains(request.path) ? slow : quick
+    work.add { [self, request] in
       let missing = Response(status: 404, body: "the paths are /, /metrics, /healthz and /readyz\n")
-      let found = response(path) ?? missing
+      let found = response(request) ?? missing
       // Preparing the response may have taken long.
       end(client, words, found, until: RelayClock.monotonic + Self.patienceMS)
     }
@@ -174,10 +223,10 @@ final class StatusServer: @unchecked Sendable {
     init(_ status: Int, _ text: String) { response = Response(status: status, body: "\(text)\n") }
   }
 
-  /// The path of a request.
-  private func path(
+  /// The target of a request.
+  private func target(
     _ words: [Substring], _ headers: ArraySlice<Substring>, isWhole: Bool
-  ) throws(Refusal) -> String {
+  ) throws(Refusal) -> RequestTarget {
     guard isWhole else {
       throw Refusal(431, "more than \(Self.longestRequest) bytes of headers")
     }
@@ -187,38 +236,80 @@ final class StatusServer: @unchecked Sendable {
     let target: RequestTarget
     do throws(RequestTarget.Fault) {
       target = try RequestTarget(
-        String(words[1]), hosts: Self.hosts(headers), needsHost: words[2] != "HTTP/1.0")
+        String(words[1]), hosts: Self.headers(headers).filter { $0.name == "host" }.map(\.value),
+        needsHost: words[2] != "HTTP/1.0")
     } catch {
       throw Refusal(error.status, "\(error)")
     }
-    guard words[0] == "GET" || words[0] == "HEAD" else { throw Refusal(405, "GET only") }
+    let isAction = target.path == Self.actions
+    guard isAction ? words[0] == "POST" : words[0] == "GET" || words[0] == "HEAD" else {
+      throw Refusal(405, isAction ? "POST only" : "GET only")
+    }
     if let names, let host = target.authority, !names.contains(host) {
       throw Refusal(421, "the Host is foreign: use 127.0.0.1 or localhost")
     }
     if names != nil, target.authority == nil, words[2] != "HTTP/1.0" {
       throw Refusal(400, "Host is empty")
     }
-    return target.path
+    return target
   }
 
-  private static func hosts(_ headers: ArraySlice<Substring>) -> [String] {
-    headers.filter { $0.lowercased().hasPrefix("host:") }
-      .map { $0.dropFirst(5).trimmingCharacters(in: .whitespaces) }
+  private func checkBody(_ request: Request) throws(Refusal) {
+    guard request.method == "POST" else { return }
+    let lengths = request.values("content-length")
+    guard lengths.count == 1, let length = Int(lengths[0]), length >= 0,
+      request.values("transfer-encoding").isEmpty
+    else { throw Refusal(411, "Content-Length is needed") }
+    guard length <= Self.longestBody else {
+      throw Refusal(413, "more than \(Self.longestBody) bytes")
+    }
+    guard request.body.count == length else {
+      throw Refusal(400, "more bytes than Content-Length has")
+    }
+  }
+
+  private static func headers(_ lines: ArraySlice<Substring>) -> [(name: String, value: String)] {
+    lines.compactMap { line in
+      guard let colon = line.firstIndex(of: ":") else { return nil }
+      return (
+        line[..<colon].lowercased(),
+        line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+      )
+    }
+  }
+
+  private static func address(of client: CInt) -> String {
+    var address = sockaddr_storage()
+    var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    var name = [CChar](repeating: 0, count: 64)
+    let isNamed = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        getpeername(client, $0, &size) == 0
+          && getnameinfo($0, size, &name, socklen_t(name.count), nil, 0, NI_NUMERICHOST) == 0
+      }
+    }
+    return isNamed
+      ? String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) : ""
   }
 
   private func end(
     _ client: Client, _ words: [Substring], _ response: Response, until deadline: Int64? = nil
   ) {
     let names = [
-      200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found",
-      405: "Method Not Allowed", 421: "Misdirected Request", 431: "Request Header Fields Too Large",
+      200: "OK", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
+      405: "Method Not Allowed", 409: "Conflict", 411: "Length Required", 413: "Content Too Large",
+      415: "Unsupported Media Type", 421: "Misdirected Request",
+      431: "Request Header Fields Too Large",
     ]
     let body = Array(response.body.utf8)
     let head =
       "HTTP/1.1 \(response.status) \(names[response.status] ?? "Service Unavailable")\r\n"
       + "Content-Type: \(response.type)\r\nContent-Length: \(body.count)\r\nConnection: close\r\n"
       + "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
-      + "Content-Security-Policy: default-src 'self'; img-src data:; frame-ancestors 'none'\r\n\r\n"
+      + "Content-Security-Policy: default-src 'self'; img-src data:; frame-ancestors 'none'; "
+      + "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'\r\n"
+      + "Referrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n"
+      + (response.header.map { "\($0)\r\n" } ?? "") + "\r\n"
     // The thread that reads the requests must not block.
     send(
       Array(head.utf8) + (words.first == "HEAD" ? [] : body), to: client.descriptor,

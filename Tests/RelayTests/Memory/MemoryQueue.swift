@@ -299,7 +299,7 @@ final class MemoryQueue: QueueEngine {
                 at: now))
             if let campaign = update.campaign {
               var all = state.campaigns[update.app] ?? [:]
-              all[campaign, default: CampaignOutcomes()].counts[outcome.kind, default: 0] += 1
+              outcome.forEachCount { all[campaign, default: CampaignOutcomes()].add($0, 1) }
               all[campaign]?.changed = now
               state.campaigns[update.app] = all
             }
@@ -379,6 +379,7 @@ final class MemoryQueue: QueueEngine {
     switch choice {
     case .campaign(let campaign): content.campaign == campaign
     case .campaigns: content.campaign != nil
+    case .all: true
     case .id(let id): content.id == id
     }
   }
@@ -417,6 +418,16 @@ final class MemoryQueue: QueueEngine {
 
   func isServed(_ app: String, since time: Int64) -> Bool {
     state.withLock { $0.workers.values.contains { $0.app == app && $0.heard >= time } }
+  }
+
+  func workers(app: String, at now: Int64) -> [RegisteredWorker] {
+    state.withLock { state in
+      state.workers.filter { $0.value.app == app }.sorted { $0.key < $1.key }.map {
+        RegisteredWorker(
+          number: $0.key, name: $0.value.name, silentMS: now - $0.value.heard, isRunning: true,
+          connections: nil)
+      }
+    }
   }
 
   // MARK: Tokens and values

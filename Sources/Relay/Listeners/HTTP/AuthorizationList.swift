@@ -12,6 +12,8 @@ final class AuthorizationList: Sendable {
     /// reveals a token.
     var digest: [UInt8]
     var apps: Apps?
+    /// Names the token in logs.
+    var line: Int
   }
 
   private let clients: [Client]
@@ -37,7 +39,7 @@ final class AuthorizationList: Sendable {
       }
       let client = Client(
         digest: SHA256Digest.of(Array(token.utf8)),
-        apps: try Self.apps(words.dropFirst().first, apps, own: own, fault))
+        apps: try Self.apps(words.dropFirst().first, apps, own: own, fault), line: number)
       // Only one of two lines with the same token could apply.
       guard !clients.contains(where: { $0.digest == client.digest }) else {
         throw fault("the token appears in another line too")
@@ -72,7 +74,13 @@ final class AuthorizationList: Sendable {
   func client(_ value: String) -> Apps?? {
     let words = value.split(separator: " ", maxSplits: 1)
     guard words.count == 2, words[0].lowercased() == "bearer" else { return nil }
-    let said = SHA256Digest.of(Array(words[1].trimmingCharacters(in: .whitespaces).utf8))
-    return clients.first { CRYPTO_memcmp($0.digest, said, said.count) == 0 }.map(\.apps)
+    return owner(ofToken: words[1].trimmingCharacters(in: .whitespaces)).map(\.apps)
+  }
+
+  /// The line of a token and its apps; nil if the list does not have it.
+  func owner(ofToken token: String) -> (line: Int, apps: Apps?)? {
+    let said = SHA256Digest.of(Array(token.utf8))
+    return clients.first { CRYPTO_memcmp($0.digest, said, said.count) == 0 }
+      .map { ($0.line, $0.apps) }
   }
 }

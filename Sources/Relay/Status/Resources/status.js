@@ -1,142 +1,114 @@
-import { AppMetrics, readMetrics } from "./metrics.js";
+import { button, limitApp, pauseApp } from "./actions.js";
+import { campaigns } from "./campaigns.js";
+import { about, clock, keyed, make, number, put, say, span, sum } from "./elements.js";
+import { lanes, letters, outcomes, relays, responses } from "./panels.js";
 
 const EVERY_MS = 1000;
+/** Samples of an app for its chart, and the time over which a campaign's rate is taken. */
 const KEPT = 120;
-/** The samples of the last two minutes, each with its time. */
-const history = [];
-
+const RATE_MS = 10_000;
 const byId = (id) => document.getElementById(id);
-const number = (value) => (value ?? 0).toLocaleString("en");
+/** Numbers of outcomes by name, each with its time. */
+const history = new Map();
 
-function make(name, attributes = {}, ...children) {
-  const element = name === "svg" || name === "polyline"
-    ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) if (value !== null) element.setAttribute(key, value);
-  element.append(...children);
-  return element;
+function note(name, at, count) {
+  let samples = history.get(name) ?? [];
+  // After a restart, or a retry of dead letters, it is smaller.
+  if (samples.length && count < samples.at(-1).count) samples = [];
+  samples.push({ at, count });
+  if (samples.length > KEPT) samples.shift();
+  history.set(name, samples);
 }
 
-function span(seconds) {
-  if (seconds < 120) return `${Math.round(seconds)} s`;
-  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
-  return seconds < 172800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86400)} days`;
+/** Outcomes a second over the last time. */
+function rate(name, overMs = RATE_MS) {
+  const samples = history.get(name) ?? [];
+  const last = samples.at(-1);
+  const first = samples.find((sample) => last.at - sample.at <= overMs);
+  return first && last.at > first.at ? (1000 * (last.count - first.count)) / (last.at - first.at) : 0;
 }
 
-function milliseconds(seconds) {
-  if (seconds === null) return "–";
-  if (seconds === Infinity) return "longer";
-  return seconds < 1 ? `≤ ${+(seconds * 1000).toPrecision(2)} ms` : `≤ ${+seconds.toPrecision(2)} s`;
+function steps(name) {
+  const samples = history.get(name) ?? [];
+  return samples.slice(1).map((sample, index) => (1000 * (sample.count - samples[index].count)) / Math.max(1, sample.at - samples[index].at));
 }
 
-/** Elements of `pairs` are a name, a value and, optionally, the value's meaning for its style. */
-function list(pairs) {
-  const all = make("dl");
-  for (const [name, value, meaning] of pairs) {
-    all.append(make("div", {}, make("dt", {}, name), make("dd", { "data-is": meaning ?? null }, value)));
-  }
-  return all;
+function card() {
+  let app;
+  const [name, state, perSecond, left, limit] = [make("h2"), make("p", { class: "state" }), make("strong"), make("span"), make("span")];
+  const line = make("polyline");
+  const chart = make("svg", { class: "chart", role: "img", viewBox: `0 0 ${KEPT} 40`, preserveAspectRatio: "none" }, line);
+  const pause = button("pause-app", "Pause app", () => pauseApp(app));
+  const slow = button("limit-app", "Limit app", () => limitApp(app));
+  const parts = [campaigns(), lanes(), responses(), relays(), outcomes(), letters()];
+  const one = make("article", {},
+    make("div", { class: "head" }, name, state,
+      make("p", { class: "rate" }, perSecond, " a second", limit), chart,
+      make("p", { class: "rate" }, left), make("div", { class: "acts" }, pause, slow)),
+    make("div", { class: "parts" }, ...parts));
+  one.update = (shown) => {
+    app = shown;
+    put(one, "data-app", app.app);
+    say(name, app.app);
+    say(state, app.state);
+    put(state, "data-is", app.state);
+    const values = steps(app.app);
+    const most = Math.max(1, ...values);
+    put(line, "points", values.map((value, index) => `${KEPT - values.length + index},${(38 - (36 * value) / most).toFixed(1)}`).join(" "));
+    put(chart, "aria-label", `Outcomes a second in the last two minutes, at most ${number(most)}`);
+    say(perSecond, number(rate(app.app, 3000)));
+    const limits = [app.per_second, app.configured_per_second].filter(Boolean);
+    say(limit, limits.length ? `, all relays at most ${number(Math.min(...limits))}` : "");
+    say(left, app.left ? `${about(app.left)} left` : "counting what is left");
+    say(pause, app.is_paused ? "Resume app" : "Pause app");
+    put(pause, "data-act", app.is_paused ? "resume-app" : "pause-app");
+    put(pause, "aria-label", `${pause.textContent} ${app.app}`);
+    put(slow, "aria-label", `Limit app ${app.app}`);
+    for (const part of parts) part.update(app, (campaign) => rate(`${app.app} ${campaign}`));
+  };
+  return one;
 }
 
-const outcomes = (metrics) => metrics.sum("apns_relay_outcomes_total") ?? 0;
+const WORST = ["queue", "stopped", "failing"];
 
-/** Outcomes per second between consecutive samples. After a restart the counter begins at 0. */
-function rates(app) {
-  const found = [];
-  for (let index = 1; index < history.length; index++) {
-    const [before, now] = [history[index - 1], history[index]];
-    const more = outcomes(new AppMetrics(now.samples, app)) - outcomes(new AppMetrics(before.samples, app));
-    found.push((Math.max(0, more) * 1000) / (now.at - before.at));
-  }
-  return found;
-}
-
-function chart(values) {
-  const most = Math.max(1, ...values);
-  const first = KEPT - values.length;
-  const points = values.map((value, index) => `${first + index},${(38 - (36 * value) / most).toFixed(1)}`);
-  return make("svg", { class: "chart", role: "img", viewBox: `0 0 ${KEPT} 40`, preserveAspectRatio: "none",
-    "aria-label": `Outcomes a second in the last two minutes, at most ${number(Math.round(most))}` },
-  make("polyline", { points: points.join(" ") }));
-}
-
-function certificate(end) {
-  if (end === null) return [];
-  const left = end - Date.now() / 1000;
-  return [["certificate", left > 0 ? `${span(left)} left` : "has expired", left < 7 * 86400 ? "bad" : left < 30 * 86400 ? "other" : undefined]];
-}
-
-/** The state of the bad-token guard; empty if no listener uses bad tokens. */
-function guard(metrics) {
-  const alarm = metrics.sum("apns_relay_guard_alarm");
-  if (alarm === null) return [];
-  const ignored = metrics.sum("apns_relay_guard_withheld_total");
-  return [make("h3", {}, "Bad-token guard"), list([
-    ["bad tokens", alarm ? "do not count" : "count", alarm ? "bad" : undefined], ["ignored", number(ignored)],
-  ])];
-}
-
-function card(app) {
-  const now = history.at(-1);
-  const metrics = new AppMetrics(now.samples, app);
-  // Samples from before a restart do not count.
-  const oldest = new AppMetrics(history[0].samples, app);
-  const before = outcomes(oldest) <= outcomes(metrics) ? oldest : undefined;
-  const isReady = metrics.sum("apns_relay_ready") === 1;
-  const perSecond = rates(app);
-  const limit = metrics.sum("apns_relay_rate_limit");
-  const entries = (state) => metrics.sum("apns_relay_entries", { state });
-  const age = metrics.sum("apns_relay_oldest_entry_age_seconds") ?? 0;
-  const dead = metrics.sum("apns_relay_dead_letters");
-  const reasons = metrics.by("apns_relay_rejected_total", "reason");
-  const response = (share) => milliseconds(metrics.quantile(share, "apns_response_duration_seconds", before));
-  return make("article", { "data-app": app },
-    make("div", { class: "head" },
-      make("h2", {}, app),
-      make("p", { class: "state", "data-is": isReady ? "ready" : "failing" }, isReady ? "ready" : "failing"),
-      make("p", { class: "rate" }, `${number(Math.round(perSecond.at(-1) ?? 0))} a second`
-        + (limit ? `, all relays at most ${number(limit)}` : ""))),
-    chart(perSecond),
-    make("h3", {}, "Queue, in entries"),
-    list([
-      ["ready", number(entries("ready"))], ["oldest", entries("ready") ? span(age) : "–", age > 60 ? "other" : undefined],
-      ["deferred", number(entries("deferred"))], ["claimed", number(entries("claimed"))],
-      ["dead letters", number(dead), dead ? "bad" : undefined],
-    ]),
-    make("h3", {}, "Outcomes since the relay started"),
-    list(metrics.by("apns_relay_outcomes_total", "outcome").map(([name, count]) => [name, number(count)])),
-    ...(reasons.length ? [make("h3", {}, "Rejected"), list(reasons.map(([name, count]) => [name, number(count)]))] : []),
-    ...guard(metrics),
-    make("h3", {}, "APNs"),
-    list([
-      ["connections", number(metrics.sum("apns_connections", { state: "open" }))],
-      ["in hand", number(metrics.sum("apns_relay_claimed_notifications"))],
-      // In the last two minutes.
-      ["half respond within", response(0.5)], ["99 % within", response(0.99)],
-      ...certificate(metrics.sum("apns_relay_certificate_expiry_timestamp_seconds")),
-    ]));
-}
-
-function show(problem) {
-  const apps = (history.at(-1).samples.get("apns_relay_ready") ?? []).map((sample) => sample.labels.app);
-  byId("apps").replaceChildren(...apps.map(card));
-  byId("problem").hidden = !problem;
-  byId("problem").textContent = problem;
+function problems(all, now) {
+  const sorted = [...all].sort((one, other) => one.since - other.since);
+  byId("problem").hidden = all.length === 0;
+  byId("fine").hidden = all.length > 0;
+  keyed(byId("problem"), sorted, (one) => `${one.kind} ${one.app ?? ""}`,
+    () => make("li", {}, make("strong"), make("span"), make("time")),
+    (item, one) => {
+      put(item, "data-is", WORST.includes(one.kind) ? "bad" : "other");
+      say(item.children[0], one.app ?? "Queue");
+      say(item.children[1], one.kind === "stopped" ? `nothing is pushed until you act: ${one.text}` : one.text);
+      say(item.children[2], `for ${span(Math.max(0, now - one.since) / 1000)}, since ${clock(one.since)}`);
+    });
+  // Screen readers say it once, and not each second.
+  say(byId("alert"), sorted.map((one) => `${one.app ?? "Queue"}: ${one.text}`).join("\n"));
 }
 
 function setLink(state, words) {
-  byId("link").dataset.is = state;
-  if (byId("link").textContent !== words) byId("link").textContent = words;
+  put(byId("link"), "data-is", state);
+  say(byId("link"), words);
 }
 
 async function poll() {
   try {
-    const [metrics, ready] = await Promise.all(["status.metrics", "readyz"].map((path) => fetch(path, { cache: "no-store" })));
-    const samples = readMetrics(await metrics.text());
-    const words = (await ready.text()).trim();
-    history.push({ at: performance.now(), samples });
-    if (history.length > KEPT) history.shift();
-    show(ready.ok ? "" : words);
-    setLink("live", "live");
+    const answer = await fetch("status.json", { cache: "no-store" });
+    const said = await answer.json();
+    if (!answer.ok) {
+      setLink("lost", said.error);
+    } else {
+      for (const app of said.apps) {
+        note(app.app, said.at, sum(app.outcomes));
+        for (const one of app.campaigns) note(`${app.app} ${one.campaign}`, said.at, sum(one.outcomes));
+      }
+      problems(said.problems, said.at);
+      say(byId("queue"), said.queue);
+      keyed(byId("apps"), said.apps, (app) => app.app, () => card(), (one, app) => one.update(app));
+      document.title = `${said.problems.length ? `(${said.problems.length}) ` : ""}apns relay`;
+      setLink("live", "live");
+    }
   } catch {
     setLink("lost", "the relay does not respond");
   }

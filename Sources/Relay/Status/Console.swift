@@ -1,0 +1,275 @@
+import Foundation
+import Logging
+
+/// The page of a running relay: its files, what it shows, and what it does.
+final class Console: Sendable {
+  typealias Apps = [(app: String, figures: WorkerFigures)]
+
+  static let state = "/status.json"
+
+  /// What the queue has about an app, without a count of its entries.
+  struct Facts: Sendable {
+    var orders = Orders()
+    var outcomes: [String: CampaignOutcomes] = [:]
+    var workers: [RegisteredWorker] = []
+    var letters: [DeadLetter] = []
+    var depth = QueueDepth()
+  }
+
+  /// The devices without an outcome by campaign, and the outcomes at that time.
+  struct Count: Sendable {
+    var at: Int64
+    var left: [String: EntriesLeft]
+    var outcomes: [String: CampaignOutcomes]
+  }
+
+  /// More campaigns and dead letters than anybody reads are left out.
+  private static let mostCampaigns = 200
+  static let mostLetters = 20
+  private static let mostLines = 20
+  /// An urgent entry should not wait for longer.
+  private static let urgentS = 30
+  private static let certificateS: Int64 = 7 * 86_400
+
+  let queue: any QueueEngine
+  private let name: String
+  private let leaseMS: Int64
+  let log: Logger
+  private let access: ConsoleAccess
+  let apps: @Sendable () -> Apps
+  /// Tells the worker of an app that there is something to do.
+  let look: @Sendable (String) -> Void
+  private let condition: SharedQuery<String?>
+  private let facts: SharedQuery<[String: Facts]>
+  private let counts: SharedQuery<[String: Count]>
+  private let times = ResponseTimes()
+  private let problems = ProblemTimes()
+
+  init(
+    _ configuration: RelayConfiguration, _ status: RelayConfiguration.Status,
+    queue: any QueueEngine,
+    log: Logger, condition: SharedQuery<String?>, apps: @escaping @Sendable () -> Apps,
+    look: @escaping @Sendable (String) -> Void
+  ) throws {
+    self.queue = queue
+    (name, leaseMS) = (configuration.queue.name, Int64(configuration.queue.leaseS * 1000))
+    (self.log, self.apps, self.look, self.condition) = (log, apps, look, condition)
+    access = try ConsoleAccess(status, apps: configuration.apps.map(\.name))
+    // At most a twentieth of the time of one connection to the queue.
+    facts = SharedQuery(restMS: 500, share: 20) {
+      guard let depths = try? queue.depths(at: RelayClock.now) else { return [:] }
+      return apps().reduce(into: [:]) { all, one in
+        all[one.app] = try? Self.facts(one.app, queue, depths[one.app] ?? QueueDepth())
+      }
+    }
+    // This reads every entry, so it takes at most a fiftieth.
+    counts = SharedQuery(restMS: 2000, share: 50) {
+      apps().reduce(into: [:]) { all, one in
+        guard let outcomes = try? queue.campaignOutcomes(app: one.app),
+          let left = try? queue.left(.all, app: one.app)
+        else { return }
+        all[one.app] = Count(at: RelayClock.now, left: left, outcomes: outcomes)
+      }
+    }
+  }
+
+  private static func facts(_ app: String, _ queue: any QueueEngine, _ depth: QueueDepth) throws
+    -> Facts
+  {
+    Facts(
+      orders: try OrderStore(queue, app: app).read(),
+      outcomes: try queue.campaignOutcomes(app: app),
+      workers: try queue.workers(app: app, at: RelayClock.now),
+      letters: depth.dead == 0
+        ? [] : try queue.deadLetters(app: app, ids: [], after: "0", most: mostLetters),
+      depth: depth)
+  }
+
+  /// Remembers response times and problems while nobody looks, until the process ends.
+  func start() {
+    let thread = Thread { [self] in
+      while true {
+        let (now, all) = (RelayClock.now, apps())
+        for one in all { times.note(one.app, session: one.figures.session, at: now) }
+        sleep(5)
+      }
+    }
+    thread.name = "console"
+    thread.stackSize = 1 << 19
+    thread.start()
+  }
+
+  func refresh(apps: [String]) throws { try access.refresh(apps: apps) }
+
+  /// After an action.
+  func hasten() {
+    facts.hasten()
+    counts.hasten()
+  }
+
+  func response(_ request: StatusServer.Request) -> StatusServer.Response? {
+    let file = StatusPage.response(request.path)
+    let isOwn = [Self.state, StatusServer.actions].contains(request.path)
+    guard file != nil || isOwn else { return nil }
+    let (visitor, refusal) = access.visitor(request)
+    guard let visitor else { return refusal }
+    if let file { return file }
+    if request.path == Self.state { return .json(shown(to: visitor).json) }
+    return ConsoleAction.response(request, by: visitor, self)
+  }
+
+  // MARK: What it shows
+
+  /// The devices of a campaign, or of the whole app, without an outcome.
+  func left(_ app: String, _ campaign: String?) -> ConsoleState.Left? {
+    guard let count = counts.latest()?[app] else { return nil }
+    let outcomes = (facts.latest()?[app]?.outcomes) ?? [:]
+    let names = campaign.map { [$0] } ?? Array(count.left.keys)
+    return Self.left(names, count, outcomes, isWhole: campaign == nil)
+  }
+
+  private static func left(
+    _ campaigns: [String], _ count: Count, _ outcomes: [String: CampaignOutcomes], isWhole: Bool
+  ) -> ConsoleState.Left {
+    var devices = 0
+    var isExact = !isWhole
+    for campaign in campaigns {
+      let left = count.left[campaign] ?? EntriesLeft()
+      let ended = (outcomes[campaign]?.total ?? 0) - (count.outcomes[campaign]?.total ?? 0)
+      devices += max(0, left.waiting.devices + left.held.devices - ended)
+      if ended != 0 || left.held.entries > 0 { isExact = false }
+    }
+    return ConsoleState.Left(devices: devices, counted: count.at, isExact: isExact)
+  }
+
+  private func shown(to visitor: ConsoleAccess.Visitor) -> ConsoleState {
+    let now = RelayClock.now
+    let known = facts.get().result ?? facts.latest() ?? [:]
+    let counted = counts.latest() ?? [:]
+    let all = apps()
+    var found: [ConsoleState.Problem] = []
+    let queueFault = condition.get()
+    if let fault = queueFault.result ?? "no reply for \(queueFault.silentMS / 1000) s" {
+      found.append(.init(kind: .queue, text: fault))
+    }
+    let shown = all.map { one in
+      let facts = known[one.app] ?? Facts()
+      found += problems(one.app, one.figures, facts, at: now)
+      return app(one.app, one.figures, facts, counted[one.app], at: now)
+    }
+    let dated = problems.date(found, at: now)
+    return ConsoleState(
+      at: now, started: RelayClock.startedAt, queue: name,
+      problems: dated.filter { $0.app.map(visitor.sees) ?? true },
+      apps: shown.filter { visitor.sees($0.app) })
+  }
+
+  private func problems(_ app: String, _ figures: WorkerFigures, _ facts: Facts, at now: Int64)
+    -> [ConsoleState.Problem]
+  {
+    var all: [ConsoleState.Problem] = []
+    func add(_ kind: ProblemTimes.Kind, _ text: String?) {
+      if let text { all.append(.init(app: app, kind: kind, text: text)) }
+    }
+    add(figures.isStopped ? .stopped : .failing, figures.problem)
+    add(.disagreement, figures.disagreement)
+    let silent = facts.workers.filter { !$0.isRunning || $0.silentMS > leaseMS }.map(\.name)
+    if !silent.isEmpty {
+      add(.silent, "no heartbeat of the relay \(silent.joined(separator: ", "))")
+    }
+    let urgent = facts.depth.waiting[.urgent]?.ageS ?? 0
+    if urgent > Self.urgentS, !facts.orders.isPaused {
+      add(.waiting, "an urgent entry waits for \(urgent) s")
+    }
+    if let end = figures.certificateEnd, end - now / 1000 < Self.certificateS {
+      add(
+        .certificate,
+        end * 1000 > now
+          ? "the certificate expires in \((end - now / 1000) / 3600) hours"
+          : "the certificate has expired")
+    }
+    add(.guarded, figures.guardAlarm.map { "bad tokens do not count: \($0)" })
+    return all
+  }
+
+  private func app(
+    _ app: String, _ figures: WorkerFigures, _ facts: Facts, _ count: Count?, at now: Int64
+  ) -> ConsoleState.App {
+    let isPaused = facts.orders.isPaused
+    var shown = ConsoleState.App(
+      app: app, state: figures.problem != nil ? "failing" : isPaused ? "paused" : "ready",
+      isPaused: isPaused, perSecond: facts.orders.perSecond, configuredPerSecond: figures.perSecond,
+      outcomes: Self.named(figures.outcomes), rejected: figures.reasons,
+      inHand: figures.inHand, connections: Self.openConnections(figures.session),
+      certificateExpiresS: figures.certificateEnd,
+      badTokensCount: figures.remembers ? figures.guardAlarm == nil : nil,
+      badTokensIgnored: figures.remembers ? figures.withheld : nil)
+    shown.left = count.map {
+      Self.left(Array($0.left.keys), $0, facts.outcomes, isWhole: true)
+    }
+    shown.lanes = Lane.allCases.map {
+      let waiting = facts.depth.waiting[$0] ?? QueueDepth.Waiting()
+      return .init(lane: $0.rawValue, entries: waiting.count, oldestS: waiting.ageS)
+    }
+    shown.deferredEntries = facts.depth.deferred
+    shown.claimedEntries = facts.depth.claimed
+    shown.responses = times.recent(app, session: figures.session).map { since, counts in
+      var below = 0
+      let buckets = counts.sorted { $0.key < $1.key }.map { bound, upTo in
+        defer { below = upTo }
+        return ConsoleState.Bucket(
+          atMostS: bound.isFinite ? bound : nil, count: max(0, upTo - below))
+      }
+      return .init(since: since, buckets: buckets)
+    }
+    shown.relays = facts.workers.map { worker in
+      let isThis = worker.name == WorkerLease.name
+      return .init(
+        name: worker.name, isThis: isThis, isRunning: worker.isRunning, silentMs: worker.silentMS,
+        connections: isThis ? shown.connections : worker.connections)
+    }
+    let names = Set(facts.outcomes.keys).union(facts.orders.campaigns.keys)
+      .union((count?.left.keys).map { $0.filter { !$0.isEmpty } } ?? [])
+    shown.campaignsInAll = names.count
+    let campaigns = names.map { campaign($0, facts, count) }
+    shown.campaigns = Array(
+      campaigns.sorted {
+        (Self.rank($0), -$0.changed, $0.campaign) < (Self.rank($1), -$1.changed, $1.campaign)
+      }
+      .prefix(Self.mostCampaigns))
+    shown.deadLetters = facts.depth.dead
+    shown.firstDeadLetters = facts.letters.map { letter in
+      .init(
+        id: letter.id, lane: letter.lane.rawValue, devices: letter.devices,
+        deliveries: letter.deliveries, at: letter.at,
+        history: letter.history.split(separator: "\n").suffix(Self.mostLines).map(String.init))
+    }
+    return shown
+  }
+
+  /// Campaigns in progress come first.
+  private static func rank(_ campaign: ConsoleState.Campaign) -> Int {
+    ["sending": 0, "paused": 1][campaign.state] ?? ((campaign.left?.devices ?? 0) > 0 ? 2 : 3)
+  }
+
+  private func campaign(_ name: String, _ facts: Facts, _ count: Count?) -> ConsoleState.Campaign {
+    let order = facts.orders.campaigns[name]
+    let outcomes = facts.outcomes[name] ?? CampaignOutcomes()
+    let left = count.map { Self.left([name], $0, facts.outcomes, isWhole: false) }
+    return ConsoleState.Campaign(
+      campaign: name, state: order?.state?.rawValue ?? (left?.devices == 0 ? "done" : "sending"),
+      perSecond: order?.perSecond, left: left, outcomes: Self.named(outcomes.counts),
+      rejected: outcomes.reasons, gone: outcomes.gone,
+      changed: max(outcomes.changed, order?.changed ?? 0))
+  }
+
+  private static func named(_ counts: [PushOutcome.Kind: Int]) -> [String: Int] {
+    Dictionary(uniqueKeysWithValues: counts.map { ($0.key.rawValue, $0.value) })
+  }
+
+  private static func openConnections(_ session: String) -> Int {
+    session.split(separator: "\n")
+      .filter { $0.hasPrefix("apns_connections{") && $0.contains("state=\"open\"") }
+      .compactMap { $0.split(separator: " ").last.flatMap { Int($0) } }.reduce(0, +)
+  }
+}
