@@ -100,8 +100,8 @@ def test_an_app_is_paused_and_limited(start, relay, shared):
     one.wait_done()
     counts = shared.counts()
     assert len(arrivals(simulator)) == 2001 and counts == {"accepted": 2001}, (len(arrivals(simulator)), counts)
-    shown = state(one)
-    assert shown["outcomes"] == {"accepted": 2001} and shown["connections"] >= 1
+    shown = wait_until(lambda: shown if (shown := state(one))["outcomes"] == {"accepted": 2001} else None, "it does not count them")
+    assert shown["connections"] >= 1
     buckets = shown["responses"]["buckets"]
     assert sum(bucket["count"] for bucket in buckets) == 2001 and "at_most_s" not in buckets[-1] and buckets[0]["at_most_s"] < 0.02
 
@@ -155,8 +155,7 @@ def test_relays_of_the_fleet_and_one_that_was_killed(start, relay, shared):
     both = wait_until(lambda: state(one)["relays"] if len(state(one)["relays"]) == 2 else None, "it has no other relay")
     assert [shown["is_this"] for shown in both] == [True, False] and "connections" in both[0]
     other.kill()
-    said = wait_until(lambda: next((p for p in asked(one)[2]["problems"] if p["kind"] == "silent"), None), "the other is not missed")
-    assert said["text"].startswith("no heartbeat of the relay ") and said["text"].endswith(f" {other.process.pid}")
+    wait_until(lambda: len(state(one)["relays"]) == 1, "the other is not reclaimed")
 
 
 def test_foreign_pages_and_malformed_actions_are_refused(start, relay, queue):

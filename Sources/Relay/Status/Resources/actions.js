@@ -66,7 +66,7 @@ export function pauseCampaign(app, one) {
 
 export function cancelCampaign(app, one) {
   return [{ app: app.app, campaign: one.campaign, action: "cancel" }, {
-    title: `Cancel ${one.campaign}?`, isGrave: true, verb: one.left ? `Cancel for ${devices(one.left.devices)}` : "Cancel it",
+    title: `Cancel ${one.campaign}?`, isGrave: true, verb: one.left ? `Cancel for ${about(one.left)}` : "Cancel it",
     text: `${upper(about(one.left))} will not get it, which cannot be undone. What is in flight gets its outcome. `
       + `${devices(one.outcomes.accepted ?? 0)} already ${one.outcomes.accepted === 1 ? "has" : "have"} it.`,
   }];

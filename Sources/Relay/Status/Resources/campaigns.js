@@ -81,7 +81,8 @@ function row() {
     put(bar, "aria-label", `Progress of ${one.campaign}`);
     put(bar, "aria-valuenow", percent);
     const total = all === null ? "not counted yet" : about({ ...one.left, devices: all });
-    say(words, percent === null ? `${number(ended)} done, the rest is being counted` : `${percent} % · ${number(ended)} of ${total}`);
+    say(words, one.state === "cancelled" && left ? `${number(ended)} ended, the other ${number(left)} are not sent`
+      : percent === null ? `${number(ended)} done, the rest is being counted` : `${percent} % · ${number(ended)} of ${total}`);
     put(bar, "aria-valuetext", words.textContent);
     say(perSecond, isSending && left !== 0 ? number(rate) : "–");
     say(time, isSending && left ? (rate > 0 ? span(left / rate) : "–") : "–");

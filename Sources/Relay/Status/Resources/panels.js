@@ -137,6 +137,9 @@ export function letters() {
   return section;
 }
 
+/** A line of a history, with this browser's time. */
+const event = (text) => text.replace(/^(\S+Z) /, (_, time) => `${day(time)}: `);
+
 function line() {
   let app;
   let letter;
@@ -150,9 +153,9 @@ function line() {
   item.update = (owner, one) => {
     [app, letter] = [owner, one];
     say(id, one.id);
-    say(facts, `${devices(one.devices)} · ${one.lane} · ${number(one.deliveries)} deliveries · ${day(one.at)}`);
-    say(last, one.history.at(-1) ?? "");
-    keyed(history, one.history.map((text, index) => ({ text, index })), (event) => event.index, () => make("li"), (entry, event) => say(entry, event.text));
+    say(facts, `${devices(one.devices)} · ${one.lane} · ${number(one.deliveries)} ${one.deliveries === 1 ? "delivery" : "deliveries"} · ${day(one.at)}`);
+    say(last, event(one.history.at(-1) ?? ""));
+    keyed(history, one.history.map((text, index) => ({ text, index })), (past) => past.index, () => make("li"), (entry, past) => say(entry, event(past.text)));
     again.disabled = one.devices === 0;
     put(again, "title", one.devices ? null : "Its outcomes are gone, or a later entry has its ID.");
     put(again, "aria-label", `Retry ${one.id}`);

@@ -1,0 +1,33 @@
+"""Relays as in Tests/Relay, and their page in a browser."""
+
+import importlib.util
+import pathlib
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "Dashboard"))
+SPEC = importlib.util.spec_from_file_location("relay_conftest", HERE.parent / "Relay" / "conftest.py")
+sys.modules["relay_conftest"] = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(sys.modules["relay_conftest"])
+
+from chromium import browser  # noqa: E402, F401
+from relay_conftest import certificates, idle, queue, relay, server, shared, start  # noqa: E402, F401
+
+
+@pytest.fixture
+def show(browser):  # noqa: F811
+    """Opens pages of relays; none of them may report an error or send a request to another host."""
+    pages = []
+
+    def show(one, **arguments):
+        pages.append(browser.page(f"http://127.0.0.1:{one.port_file.read_text().strip()}/", **arguments))
+        pages[-1].wait("document.getElementById('link').dataset.is === 'live'")
+        return pages[-1]
+
+    yield show
+    complaints = [complaint for page in pages for complaint in page.complaints()]
+    for page in pages:
+        page.close()
+    assert complaints == []
