@@ -205,11 +205,14 @@ queue_model_bugs() { Tests/Relay/Model/run --bugs && Tests/Relay/Model/run --loo
 legacy_idioms() { LEGACY_BELIEFS=5000 pytest Tests/Relay/test_legacy_programs.py -k "believes or never"; }
 
 # The simulator's page in a browser. axe-core checks it if pip can fetch axe-core.
-dashboard() {
+dashboard() { in_browser Tests/Dashboard; }
+# The relay's page.
+console() { in_browser Tests/Console; }
+in_browser() {
   find_chromium || skip "there is no chromium, and it could not be installed" || return
   python_environment environment-dashboard axe-core-python ||
     echo "axe-core cannot be fetched: the checks written out in the tests are all there is"
-  AXE=$(find build/python/environment-dashboard -name axe.min.js | head -n 1) pytest -rP Tests/Dashboard
+  AXE=$(find build/python/environment-dashboard -name axe.min.js | head -n 1) pytest -rP "$@"
 }
 
 # The simulator under the address sanitizer; its TLS is OpenSSL's.
@@ -373,10 +376,10 @@ needs_of() {
     need libuv1-dev has_header uv.h
     need libglib2.0-dev pkg-config --exists glib-2.0
     ;;
-  simulator* | tool | dashboard)
+  simulator* | tool | dashboard | console)
     need_pytest
     need curl command -v curl
-    [ "$1" != dashboard ] || want chromium find_chromium
+    case $1 in dashboard | console) want chromium find_chromium ;; esac
     ;;
   relay* | legacy* | kills*)
     need_pytest
@@ -532,7 +535,7 @@ can_run_arm64() { [ "$(uname -m)" = aarch64 ] || { command -v aarch64-linux-gnu-
 fetch_python_packages() {
   local wanted
   case " $APNS_PARTS " in *" relay "* | *" legacy_idioms "*) Tests/Relay/fetch.py ;; esac
-  case " $APNS_PARTS " in *" python"* | *" dashboard "* | *" hosts_deploy "*) ;; *) return 0 ;; esac
+  case " $APNS_PARTS " in *" python"* | *" dashboard "* | *" console "* | *" hosts_deploy "*) ;; *) return 0 ;; esac
   wanted=$(cksum <Tests/Python/requirements.txt)
   [ "$wanted" != "$(cat build/python/downloads/fetched 2>/dev/null)" ] || return 0
   python3 -m pip download -q -d build/python/downloads -r Tests/Python/requirements.txt &&

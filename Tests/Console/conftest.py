@@ -3,6 +3,7 @@
 import importlib.util
 import pathlib
 import sys
+import tempfile
 
 import pytest
 
@@ -13,7 +14,15 @@ sys.modules["relay_conftest"] = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(sys.modules["relay_conftest"])
 
 from chromium import browser  # noqa: E402, F401
-from relay_conftest import certificates, idle, queue, relay, server, shared, start  # noqa: E402, F401
+from relay_conftest import certificates, idle, relay, start  # noqa: E402, F401
+from relaying import Queue  # noqa: E402
+
+
+@pytest.fixture
+def queue():
+    """Its name is on the pictures."""
+    with tempfile.TemporaryDirectory(prefix="shop-") as directory:
+        yield Queue(pathlib.Path(directory) / "queue.db")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from test_campaigns import many
 from test_page import OWN_CHECKS, axe
 
 WIDTHS = (1440, 768, 360)
-# The text of a cell of a campaign, the texts of its buttons, and its state.
+# The text in a campaign's cell, and the campaign's state.
 CELL = """(campaign, name) => [...document.querySelectorAll(".campaigns tbody tr")].find((line) => line.querySelector(".name").textContent === campaign)
   ?.querySelector(`[data-name="${name}"]`)?.textContent"""
 MARK = """(campaign) => [...document.querySelectorAll(".campaigns tbody tr")].find((line) => line.querySelector(".name").textContent === campaign)
@@ -24,8 +24,7 @@ def pick(name, label):
 
 @pytest.fixture
 def busy(start, relay, queue):
-    """A relay with a campaign that is sent, one that is paused, one that is cancelled, one that is done, dead letters
-    and a problem."""
+    """A relay that sends campaigns, and has dead letters and a finished campaign."""
 
     def busy(**options):
         simulator = start("--seed", "1", faults={"bad_every": 1, "bad_reason": "TooManyRequests"})
@@ -73,7 +72,7 @@ def test_every_button(busy, show, queue, width, key):
     page = show(one, width=width)
     ready(page)
     assert page.run("document.documentElement.scrollWidth <= innerWidth")
-    # Nothing happens before it is confirmed.
+    # Nothing happens without an answer.
     choose(page, pick("cancel", "Cancel winter-sale"), key, confirm="#ask-no")
     page.click(pick("cancel", "Cancel winter-sale"))
     page.press("Escape")
@@ -140,7 +139,7 @@ def test_a_refusal_stays_in_the_question(busy, show):
       body: JSON.stringify({ action: "cancel", app: "shop", campaign: "winter-sale" }) }).then((answer) => answer.status)""")
     page.run("document.getElementById('ask-go').click()")
     page.wait("document.getElementById('ask-fault').textContent === 'winter-sale is cancelled'")
-    page.browser.events.clear()  # The refusal's 409 is in the browser's log.
+    page.browser.events.clear()  # Chromium logs the 409.
 
 
 def test_the_keyboard_reaches_everything_and_stays(busy, show):
@@ -154,7 +153,7 @@ def test_the_keyboard_reaches_everything_and_stays(busy, show):
     for name in ("Pause app shop", "Limit app shop", "Pause winter-sale", "Limit winter-sale", "Cancel winter-sale", "Retry order-4712",
                  "Discard order-4712", "Retry all of these", "Discard all of these", "status.json"):
         assert name in names
-    # Updates of each second take the focus from nothing.
+    # The updates of each second keep the focus.
     page.run("document.querySelector(\"button[aria-label='Cancel newsletter-48']\").focus()")
     seen = page.run(f"({CELL})('winter-sale', 'Accepted')")
     page.wait(f"({CELL})('winter-sale', 'Accepted') !== {json.dumps(seen)}")
@@ -164,7 +163,7 @@ def test_the_keyboard_reaches_everything_and_stays(busy, show):
 @pytest.mark.parametrize("scheme", ("light", "dark"))
 @pytest.mark.parametrize("width", WIDTHS)
 def test_it_is_accessible(busy, show, queue, scheme, width, tmp_path):
-    """Also makes the pictures, which are written to PICTURES if that is set."""
+    """Also makes the pictures, in PICTURES if it is set."""
     _, one = busy()
     page = show(one, width=width, height=1000, scheme=scheme)
     ready(page)
@@ -181,14 +180,14 @@ def test_it_is_accessible(busy, show, queue, scheme, width, tmp_path):
     pictures = pathlib.Path(os.environ.get("PICTURES", tmp_path))
     height = page.run("document.documentElement.scrollHeight")
     page.size(width, height)
-    page.picture(pictures / f"console-{width}-{scheme}.png")
+    page.picture(pictures / f"relay{'' if width == 1440 else f'-{width}'}-{scheme}.png")
     assert page.run("document.documentElement.scrollWidth <= innerWidth")
     script = axe()
     for what in "page", "question":
         if what == "question":
             page.click(pick("cancel", "Cancel winter-sale"))
             page.wait("document.getElementById('ask').open")
-            page.picture(pictures / f"question-{width}-{scheme}.png")
+            page.picture(tmp_path / "question.png")
         assert page.run(OWN_CHECKS) == [], what
         if script:
             page.run(script + "; void 0")

@@ -115,7 +115,7 @@ def test_it_fits_narrow_windows_and_both_schemes(start, relay, show, scheme):
 
 @pytest.mark.parametrize("scheme", ("light", "dark"))
 def test_picture_of_the_status_page(start, relay, queue, show, tmp_path, scheme):
-    """Written to Documentation/pictures if PICTURES is set."""
+    """That of Tests/Console is in the documentation."""
     simulator = start(faults={"answer_delay_ms": 30})
     for n in range(4):
         simulator.control("POST", "/unregistered", {"token": token(n * 7)})
@@ -123,13 +123,13 @@ def test_picture_of_the_status_page(start, relay, queue, show, tmp_path, scheme)
     one.write({"shop": {}, "chess": {"limits": {"window": 200}}})
     one.start().wait_ready()
     page = show(one, width=1100, height=760, scheme=scheme)
-    for second in range(6 if "PICTURES" in os.environ else 2):
+    for second in range(2):
         for app in "shop", "chess":
             queue.add(*({"id": f"{second}-{n}", "token": token(n)} for n in range(100 + 150 * (second % 3))), app=app)
         page.wait(f"({SAID})('shop')['accepted'] && ({SAID})('chess')['accepted']")
         one.wait_done()
         seen = page.run("document.querySelector('polyline')?.getAttribute('points')")
         page.wait(f"document.querySelector('polyline').getAttribute('points') !== {seen!r}")
-    path = pathlib.Path(os.environ.get("PICTURES", tmp_path)) / f"relay-{scheme}.png"
+    path = tmp_path / f"relay-{scheme}.png"
     page.picture(path)
     assert path.stat().st_size > 10_000

@@ -42,7 +42,7 @@ final class Console: Sendable {
   private let condition: SharedQuery<String?>
   private let facts: SharedQuery<[String: Facts]>
   private let counts: SharedQuery<[String: Count]>
-  private let times = ResponseTimes()
+  private let times = RecentResponses()
   private let problems = ProblemTimes()
 
   init(

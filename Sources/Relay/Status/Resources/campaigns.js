@@ -54,10 +54,11 @@ function row() {
   const pause = button("pause", "Pause", () => pauseCampaign(app, campaign));
   const slow = button("limit", "Limit", () => limitCampaign(app, campaign));
   const cancel = button("cancel", "Cancel", () => cancelCampaign(app, campaign));
+  const acts = make("td", { role: "cell", class: "acts" }, pause, slow, cancel);
   const line = make("tr", { role: "row" },
     make("th", { role: "rowheader", scope: "row" }, name, state, limit),
     cell("Progress", false, bar, words), perSecond, time, accepted, cell("Rejected", true, rejected, reasons), gone,
-    cell("Other", true, other, kinds), make("td", { role: "cell", class: "acts" }, pause, slow, cancel));
+    cell("Other", true, other, kinds), acts);
 
   line.update = (owner, one, rate) => {
     [app, campaign] = [owner, one];
@@ -95,7 +96,7 @@ function row() {
     const { accepted: ignored, rejected: too, ...rest } = one.outcomes;
     say(kinds, listed(rest));
     const isOver = one.state === "done" || one.state === "cancelled";
-    for (const act of [pause, slow, cancel]) act.hidden = isOver;
+    acts.hidden = isOver;
     say(pause, one.state === "paused" ? "Resume" : "Pause");
     put(pause, "data-act", one.state === "paused" ? "resume" : "pause");
     for (const act of [pause, slow, cancel]) put(act, "aria-label", `${act.textContent} ${one.campaign}`);
@@ -103,6 +104,6 @@ function row() {
   return line;
 }
 
-/** Such as "BadDeviceToken 12, Unregistered 3", the most frequent first. */
+/** Such as "BadDeviceToken 12", a line for each, the most frequent first. */
 const listed = (counts) => Object.entries(counts).filter(([, count]) => count > 0).sort(([, a], [, b]) => b - a)
-  .map(([what, count]) => `${what} ${number(count)}`).join(", ");
+  .map(([what, count]) => `${what} ${number(count)}`).join("\n");

@@ -78,7 +78,7 @@ export function responses() {
 export function relays() {
   const body = make("tbody");
   const said = make("dl");
-  const note = make("p", { class: "quiet" }, "Connections of others are their quotas of total_connections, if that is set.");
+  const note = make("p", { class: "under" }, "Connections of others are their quotas of total_connections, if that is set.");
   const section = panel("Relays", table(["Relay", "Heartbeat", "Connections"], body), note, said);
   section.update = (app) => {
     keyed(body, app.relays, (relay) => relay.name, () => make("tr"), (line, relay) => {

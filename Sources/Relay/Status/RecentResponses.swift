@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The response times of each app's session in the last hour, as a histogram.
-final class ResponseTimes: Sendable {
+final class RecentResponses: Sendable {
   /// The number of responses that took at most each bound, in seconds; the last bound is infinite.
   typealias Counts = [Double: Int]
 
