@@ -751,6 +751,56 @@ import Testing
     #expect(try queue.left(.campaign("sale"), app: "shop") == ["sale": left])
   }
 
+  @Test(arguments: Engine.here) func rejectionsOfACampaignCountByReason(_ engine: Engine) throws {
+    let queue = try open(engine)
+    var list = many("list", 5)
+    list.campaign = "sale 1"
+    _ = try queue.enqueue([list], at: now)
+    let workerID = try join(queue)
+    let got = try queue.claim(workerID, room: 9, at: now)
+    let reasons = [
+      ("BadDeviceToken", 400), ("BadDeviceToken", 400), ("Unregistered", 410), ("a b:c", 400),
+    ]
+    var outcomes = reasons.enumerated().map { position, reason in
+      var one = outcome(position, .rejected)
+      (one.reason, one.httpStatus) = reason
+      return one
+    }
+    outcomes.append(outcome(4))
+    try queue.record(
+      [EntryUpdate(try #require(got.first), outcomes, .finished)], by: workerID, at: now)
+    let counted = try #require(try queue.campaignOutcomes(app: "shop")["sale 1"])
+    #expect(counted.counts == [.accepted: 1, .rejected: 4])
+    #expect(counted.reasons == ["BadDeviceToken": 2, "Unregistered": 1, "other": 1])
+    #expect(counted.gone == 1)
+  }
+
+  @Test(arguments: Engine.here) func everythingLeftOfAnApp(_ engine: Engine) throws {
+    let queue = try open(engine)
+    _ = try queue.enqueue(
+      [many("list", 30), entry("a", of: "sale"), entry("b", of: "sale"), entry("c", of: nil)],
+      at: now)
+    let left = try queue.left(.all, app: "shop")
+    #expect(left["sale"]?.waiting == EntriesLeft.Count(entries: 2, devices: 2))
+    #expect(left[""]?.waiting == EntriesLeft.Count(entries: 2, devices: 31))
+    #expect(left.count == 2)
+    #expect(try queue.left(.all, app: "other") == [:])
+  }
+
+  @Test(arguments: Engine.here) func workersOfAnAppAreListed(_ engine: Engine) throws {
+    let queue = try open(engine)
+    #expect(try queue.workers(app: "shop", at: now) == [])
+    let first = try queue.join(app: "shop", named: "one 1", at: now)
+    let second = try queue.join(app: "shop", named: "two 2", at: now)
+    _ = try queue.join(app: "other", named: "one 1", at: now)
+    let found = try queue.workers(app: "shop", at: now + 500)
+    #expect(found.map(\.number) == [first.number, second.number])
+    #expect(found.map(\.name) == ["one 1", "two 2"])
+    #expect(found.allSatisfy { $0.silentMS <= 10_000 && $0.isRunning })
+    try queue.leave(first, line: "x", at: now)
+    #expect(try queue.workers(app: "shop", at: now).map(\.name) == ["two 2"])
+  }
+
   @Test(arguments: Engine.here) func whatIsPausedWaitsUntilItIsResumed(_ engine: Engine) throws {
     let queue = try open(engine)
     _ = try queue.enqueue(

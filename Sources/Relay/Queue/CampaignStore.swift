@@ -74,17 +74,17 @@ package enum CampaignCount: Hashable, Sendable {
   var text: String {
     switch self {
     case .kind(let kind): kind.rawValue
-    case .reason(let reason): Self.reasonMark + Self.word(reason)
+    case .reason(let reason): Self.reasonMark + reason
     case .gone: "gone"
     }
   }
 
   /// A reason is one word of letters; anything else that a service sends counts as "other".
-  private static func word(_ reason: String) -> String {
+  static func rejection(for reason: String) -> Self {
     let isWord =
       (1...longestReason).contains(reason.utf8.count)
       && reason.utf8.allSatisfy { $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7A }
-    return isWord ? reason : "other"
+    return .reason(isWord ? reason : "other")
   }
 }
 
@@ -94,7 +94,7 @@ extension PushOutcome {
   package func forEachCount(_ count: (CampaignCount) -> Void) {
     count(.kind(kind))
     guard kind == .rejected else { return }
-    count(.reason(reason))
+    count(.rejection(for: reason))
     if httpStatus == 410 { count(.gone) }
   }
 }

@@ -55,7 +55,7 @@ function card() {
     const values = steps(app.app);
     const most = Math.max(1, ...values);
     put(line, "points", values.map((value, index) => `${KEPT - values.length + index},${(38 - (36 * value) / most).toFixed(1)}`).join(" "));
-    put(chart, "aria-label", `Outcomes a second in the last two minutes, at most ${number(most)}`);
+    put(chart, "aria-label", `Responses a second in the last two minutes, at most ${number(most)}`);
     say(perSecond, number(rate(app.app, 3000)));
     const limits = [app.per_second, app.configured_per_second].filter(Boolean);
     say(limit, limits.length ? `, all relays at most ${number(Math.min(...limits))}` : "");
@@ -100,7 +100,8 @@ async function poll() {
       setLink("lost", said.error);
     } else {
       for (const app of said.apps) {
-        note(app.app, said.at, sum(app.outcomes));
+        // Without what is cancelled, which takes no time.
+        note(app.app, said.at, (app.outcomes.accepted ?? 0) + (app.outcomes.rejected ?? 0));
         for (const one of app.campaigns) note(`${app.app} ${one.campaign}`, said.at, sum(one.outcomes));
       }
       problems(said.problems, said.at);
