@@ -27,22 +27,28 @@ struct AppCampaigns {
     let left = try queue.left(.campaigns, app: app)
     return Set(orders.campaigns.keys).union(outcomes.keys).union(left.keys).sorted().map { name in
       CampaignReport(
-        name, orders.campaigns[name]?.state, left[name] ?? EntriesLeft(),
+        name, orders.campaigns[name], left[name] ?? EntriesLeft(),
         outcomes[name] ?? CampaignOutcomes())
     }
   }
 
   /// Refuses a campaign that the queue does not know.
   func report(of campaign: String) throws -> CampaignReport {
-    let (orders, outcomes) = (try store.read(), try queue.campaignOutcomes(app: app))
-    let left = try queue.left(.campaign(campaign), app: app)[campaign]
-    let order = orders.campaigns[campaign]
-    guard left != nil || outcomes[campaign] != nil || order != nil else {
+    guard let report = try knownReport(of: campaign) else {
       throw RelayCommand.refusal(
         "\(app) has no campaign '\(campaign)'; apns-relay list shows its campaigns")
     }
+    return report
+  }
+
+  /// nil if the queue does not know the campaign.
+  func knownReport(of campaign: String) throws -> CampaignReport? {
+    let (orders, outcomes) = (try store.read(), try queue.campaignOutcomes(app: app))
+    let left = try queue.left(.campaign(campaign), app: app)[campaign]
+    let order = orders.campaigns[campaign]
+    guard left != nil || outcomes[campaign] != nil || order != nil else { return nil }
     return CampaignReport(
-      campaign, order?.state, left ?? EntriesLeft(), outcomes[campaign] ?? CampaignOutcomes())
+      campaign, order, left ?? EntriesLeft(), outcomes[campaign] ?? CampaignOutcomes())
   }
 
   func left(of id: String) throws -> EntriesLeft? {
@@ -75,8 +81,32 @@ struct AppCampaigns {
   }
 }
 
+/// The orders for a whole app, as the commands show them.
+struct AppReport: Encodable {
+  private enum CodingKeys: String, CodingKey {
+    case app, paused
+    case perSecond = "per_second"
+  }
+
+  var app: String
+  var paused: Bool
+  /// The limit that an order gave it; nil without one.
+  var perSecond: Int?
+
+  init(_ app: String, _ orders: Orders) {
+    (self.app, paused, perSecond) = (app, orders.isPaused, orders.perSecond)
+  }
+
+  var limitLine: String? { perSecond.map { "\(app) sends at most \($0) a second" } }
+}
+
 /// A campaign as the commands show it.
 struct CampaignReport: Encodable {
+  private enum CodingKeys: String, CodingKey {
+    case campaign, state, waiting, held, outcomes
+    case perSecond = "per_second"
+  }
+
   struct Count: Encodable {
     var entries: Int
     var devices: Int
@@ -87,16 +117,19 @@ struct CampaignReport: Encodable {
   var campaign: String
   /// `paused`, `cancelled`, `sending`, or `done` if nothing is left.
   var state: String
+  /// Its limit; nil without one.
+  var perSecond: Int?
   var waiting: Count
   var held: Count
   var outcomes: [String: Int]
 
   init(
-    _ campaign: String, _ state: Orders.Campaign.State?, _ left: EntriesLeft,
+    _ campaign: String, _ order: Orders.Campaign?, _ left: EntriesLeft,
     _ outcomes: CampaignOutcomes
   ) {
     self.campaign = campaign
-    self.state = state?.rawValue ?? (left == EntriesLeft() ? "done" : "sending")
+    state = order?.state?.rawValue ?? (left == EntriesLeft() ? "done" : "sending")
+    perSecond = order?.perSecond
     (waiting, held) = (Count(left.waiting), Count(left.held))
     self.outcomes = Dictionary(
       uniqueKeysWithValues: outcomes.counts.map { ($0.key.rawValue, $0.value) })
@@ -111,7 +144,9 @@ struct CampaignReport: Encodable {
 
   var line: String {
     let ends = text()
-    return "\(campaign): \(state); \(waiting.devices) devices wait, \(held.devices) are held"
+    let limit = perSecond.map { ", at most \($0) a second" } ?? ""
+    return
+      "\(campaign): \(state)\(limit); \(waiting.devices) devices wait, \(held.devices) are held"
       + (ends.isEmpty ? "" : "; \(ends)")
   }
 

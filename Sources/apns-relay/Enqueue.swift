@@ -27,8 +27,13 @@ struct Enqueue: ParsableCommand {
 
       A CAMPAIGN FILE is a YAML file with the same values, to keep: app, id, payload (a file) or alert, \
       tokens (a file) or channel, topic, push_type, priority, expiry, collapse_id, deadline, lane, at, \
-      campaign. \
+      at_local, campaign. \
       Relative paths start at its directory. Options on the command line take precedence.
+
+      A LOCAL TIME needs a value timezone of each device in the list, such as Europe/Berlin:
+
+          apns enqueue --config relay.yaml --app shop --id sale-4 --alert 'Good morning' \\
+            --tokens devices.csv --at-local 9:00
 
       RUNNING IT TWICE is safe. The ID of each entry is --id with a number; IDs that are queued or \
       have an outcome are skipped.
@@ -106,6 +111,13 @@ struct Enqueue: ParsableCommand {
   var at: String?
 
   @Option(
+    help: .of(
+      "time",
+      "Sent at this time in each device's timezone: the next 9:00, or 2026-12-24T09:00, if that is past at once."
+    ))
+  var atLocal: String?
+
+  @Option(
     name: .customLong("in"), help: .of("duration", "Sent after this time, such as 90m or 2h."))
   var delay: String?
 
@@ -126,6 +138,17 @@ struct Enqueue: ParsableCommand {
       guard delay == nil else { throw ValidationError("give either --at or --in, not both") }
       guard Campaign.due(at: at) != nil else {
         throw ValidationError("--at \(Campaign.dueFault(at))")
+      }
+    }
+    if let atLocal {
+      guard at == nil, delay == nil else {
+        throw ValidationError("give one of --at, --at-local and --in")
+      }
+      guard channel == nil, tokens.isEmpty else {
+        throw ValidationError("--at-local is for --tokens, whose devices have a timezone")
+      }
+      guard LocalTime(atLocal) != nil else {
+        throw ValidationError("--at-local \(LocalTime.fault(atLocal))")
       }
     }
     if let delay, Campaign.due(in: delay) == nil {
@@ -163,7 +186,10 @@ struct Enqueue: ParsableCommand {
     plan.entry.deadline = deadline ?? plan.entry.deadline
     plan.lane = lane ?? plan.lane
     plan.name = campaign ?? plan.name
-    plan.due = at.flatMap(Campaign.due(at:)) ?? delay.flatMap(Campaign.due(in:)) ?? plan.due
+    if at != nil || atLocal != nil || delay != nil {
+      plan.due = at.flatMap(Campaign.due(at:)) ?? delay.flatMap(Campaign.due(in:))
+      plan.localTime = atLocal.flatMap { LocalTime($0) }
+    }
     // A producer may have access to the queue only.
     let configuration =
       config == nil && queue != nil ? nil : try ConfigurationFile.read(config)

@@ -21,21 +21,28 @@ struct ListCommand: ParsableCommand {
   var json = false
 
   private struct Report: Encodable {
-    var app: String
-    var paused: Bool
+    var app: AppReport
     var campaigns: [CampaignReport]
+
+    private enum CodingKeys: CodingKey { case campaigns }
+
+    func encode(to encoder: any Encoder) throws {
+      try app.encode(to: encoder)
+      var values = encoder.container(keyedBy: CodingKeys.self)
+      try values.encode(campaigns, forKey: .campaigns)
+    }
   }
 
   func run() throws {
     try RelayCommand.refusing {
       let campaigns = try options.campaigns()
       let report = Report(
-        app: campaigns.app, paused: try campaigns.store.read().isPaused,
-        campaigns: try campaigns.all())
+        app: AppReport(campaigns.app, try campaigns.store.read()), campaigns: try campaigns.all())
       if json { return try printJSON(report) }
-      if report.paused { print("\(report.app) is paused") }
+      if report.app.paused { print("\(campaigns.app) is paused") }
+      if let limit = report.app.limitLine { print(limit) }
       for campaign in report.campaigns { print(campaign.line) }
-      if report.campaigns.isEmpty { print("\(report.app) has no campaigns") }
+      if report.campaigns.isEmpty { print("\(campaigns.app) has no campaigns") }
     }
   }
 }

@@ -25,12 +25,8 @@ struct PauseCommand: ParsableCommand {
   @Flag(name: .customLong("no-wait"), help: "Only give the order.")
   var noWait = false
 
-  @Flag(help: "Print the campaign as JSON.")
+  @Flag(help: "Print the campaign or the app as JSON.")
   var json = false
-
-  func validate() throws {
-    if json, campaign == nil { throw ValidationError("--json is for --campaign") }
-  }
 
   /// Relays read orders at least this often.
   private static let readS = 1.0
@@ -54,7 +50,7 @@ struct PauseCommand: ParsableCommand {
   }
 
   private func pause(_ campaigns: AppCampaigns) throws {
-    try campaigns.store.change { $0.isPaused = true }
+    let orders = try campaigns.store.change { $0.isPaused = true }
     let began = Date()
     let isDone =
       try noWait
@@ -65,6 +61,11 @@ struct PauseCommand: ParsableCommand {
           && (isRead
             || !campaigns.queue.isServed(campaigns.app, since: campaigns.now - campaigns.leaseMS))
       }
+    if json {
+      try printJSON(AppReport(campaigns.app, orders))
+      if !isDone { throw ExitCode(1) }
+      return
+    }
     guard isDone else { throw campaigns.noted("\(campaigns.app) is paused") }
     print("\(campaigns.app) is paused")
   }
@@ -88,16 +89,21 @@ struct ResumeCommand: ParsableCommand {
   @Option(help: .of("name", "Only this campaign. Default: the app; paused campaigns stay paused."))
   var campaign: String?
 
+  @Flag(help: "Print the campaign or the app as JSON.")
+  var json = false
+
   func run() throws {
     try RelayCommand.refusing {
       let campaigns = try options.campaigns()
       guard let campaign else {
-        try campaigns.store.change { $0.isPaused = false }
+        let orders = try campaigns.store.change { $0.isPaused = false }
+        if json { return try printJSON(AppReport(campaigns.app, orders)) }
         return print("\(campaigns.app) is resumed")
       }
       _ = try campaigns.report(of: campaign)
       try campaigns.store.resume(campaign, at: campaigns.now)
-      print(try campaigns.report(of: campaign).line)
+      let report = try campaigns.report(of: campaign)
+      if json { try printJSON(report) } else { print(report.line) }
     }
   }
 }

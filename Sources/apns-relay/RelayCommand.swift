@@ -33,7 +33,8 @@ struct RelayCommand: ParsableCommand {
     version: "apns-relay \(String(cString: apns_version()))",
     subcommands: [
       Run.self, Enqueue.self, ListCommand.self, ShowCommand.self, PauseCommand.self,
-      ResumeCommand.self, CancelCommand.self, Outcomes.self, DeadLetters.self, Retry.self,
+      ResumeCommand.self, LimitCommand.self, CancelCommand.self, Outcomes.self, DeadLetters.self,
+      Retry.self,
       Discard.self, GuardState.self, Health.self,
     ], defaultSubcommand: Run.self)
 

@@ -5,9 +5,10 @@ import json
 import pathlib
 
 
-def arrivals(file):
-    """Returns when each notification arrived, in UNIX seconds."""
-    return sorted(json.loads(line)["time"] for line in pathlib.Path(file).read_text().splitlines())
+def arrivals(file, tokens=None):
+    """Returns when each notification arrived, in UNIX seconds, or each one to these devices."""
+    every = map(json.loads, pathlib.Path(file).read_text().splitlines())
+    return sorted(one["time"] for one in every if tokens is None or one["token"] in tokens)
 
 
 def each_second(times):

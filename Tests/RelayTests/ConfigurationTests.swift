@@ -76,9 +76,9 @@ import Testing
       + names(RedisLocation().tls)
       + names(all.status) + names(all.log) + 1
       // A proxy's password file has a line of its own.
-      + names(app) - 6 + 1
+      + names(app) - 7 + 1
       + names(app.credentials) + names(app.limits) + names(app.retry) + names(app.channels)
-      + names(app.guarding)
+      + names(app.guarding) + names(app.quietHours)
       // A listener's type is printed, its name is a key.
       + names(HTTPListenerConfiguration())
       // Fingerprints have a line of their own, and another for each app.
@@ -192,6 +192,24 @@ import Testing
     assertFault(
       Self.least + "    guard:\n      responses: 50\n",
       "relay.yaml:8: apps.shop.guard.min_responses: must not be more than responses, 50")
+  }
+
+  @Test func quietHours() throws {
+    let place = "relay.yaml:8: apps.shop.quiet_hours"
+    func hours(_ text: String) -> String { Self.least + "    quiet_hours: {\(text)}\n" }
+    let all = try read(hours("from: 22:00, to: '07:00', timezone: Europe/Berlin"))
+    #expect(all.apps[0].quietHours.from == "22:00" && all.apps[0].quietHours.to == "07:00")
+    #expect(try read(ConfigurationText.text(of: all)) == all)
+    assertFault(
+      hours("from: 22:00, to: 7:00"),
+      "\(place).timezone: is missing: quiet_hours has from, to and timezone")
+    assertFault(
+      hours("from: 22, to: 7:00, timezone: UTC"),
+      "\(place).from: must be a time such as 22:00, not '22'")
+    assertFault(hours("from: 7:00, to: 7:00, timezone: UTC"), "\(place).to: is the same as from")
+    assertFault(
+      hours("from: 7:00, to: 9:00, timezone: Berlin"),
+      "\(place).timezone: there is no time zone 'Berlin', only such as Europe/Berlin")
   }
 
   @Test func listeners() throws {

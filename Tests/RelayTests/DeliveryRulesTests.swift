@@ -245,6 +245,13 @@ import Testing
     #expect(entry.disposition == .released(at: PausedTime.due))
   }
 
+  @Test func whatHasToWaitGoesBackUntilThen() throws {
+    let entry = try held(2)
+    (entry.isCut, entry.returnsAt) = (true, 5000)
+    entry.settle(rules, now: now)
+    #expect(entry.disposition == .released(at: 5000))
+  }
+
   @Test func whatWasNotSentGoesBackUntouched() throws {
     let entry = try held(2)
     entry.isCut = true

@@ -890,6 +890,101 @@ import Testing
     #expect(!orders.hasToAdvance(at: .max))
   }
 
+  private func paced(
+    _ queue: any QueueEngine, _ workerID: WorkerID, room: Int, lanes: [Lane] = Lane.allCases
+  ) throws -> [String] {
+    let got = try queue.claim(workerID, lanes: lanes, room: room, at: now)
+    try queue.record(
+      got.map {
+        EntryUpdate($0, [], .released(at: $0.content.campaign.map(PacedTime.of)))
+      }, by: workerID, at: now)
+    return got.map(\.content.id)
+  }
+
+  @Test(arguments: Engine.here) func whatWaitsForALimitComesBackInOrder(_ engine: Engine) throws {
+    let queue = try open(engine)
+    var bulk = entry("bulk", of: "sale")
+    bulk.lane = .bulk
+    _ = try queue.enqueue(
+      (0..<4).map { entry("sale-\($0)", of: "sale") } + [bulk, entry("a", of: "other")], at: now)
+    let workerID = try join(queue)
+    #expect(try paced(queue, workerID, room: 9).count == 6)
+    #expect(try !queue.isAnythingThere(app: "shop", at: now + 370 * 86_400_000))
+    var left = EntriesLeft()
+    left.waiting = EntriesLeft.Count(entries: 5, devices: 5)
+    #expect(try queue.left(.campaign("sale"), app: "shop") == ["sale": left])
+    func come(_ campaign: String, _ count: Int, app: String = "shop", lanes: [Lane] = Lane.allCases)
+      throws -> Int
+    { try queue.advance(limited: campaign, app: app, lanes: lanes, upTo: count) }
+    #expect(try come("sale", 9, app: "other") == 0)
+    #expect(try come("none", 9) == 0)
+    #expect(try come("sale", 2) == 2)
+    _ = try queue.enqueue([entry("new", of: "sale")], at: now)
+    let first = try queue.claim(workerID, room: 9, at: now)
+    #expect(first.map(\.content.id) == ["sale-0", "sale-1", "new"])
+    #expect(first.allSatisfy { $0.deliveries == 1 })
+    #expect(try come("sale", 9, lanes: [.bulk]) == 1)
+    #expect(try come("sale", 9, lanes: [.urgent, .bulk]) == 0)
+    #expect(try come("sale", 9) == 2)
+    #expect(
+      try queue.claim(workerID, room: 9, at: now).map(\.content.id) == ["sale-2", "sale-3", "bulk"])
+    #expect(try come("sale", 9) == 0)
+    #expect(try queue.left(.campaign("other"), app: "shop")["other"]?.waiting.entries == 1)
+  }
+
+  /// Neither do those of other campaigns come, nor what waits for another reason.
+  @Test(arguments: Engine.here) func withoutItsLimitACampaignWaitsNoLonger(_ engine: Engine) throws
+  {
+    let queue = try open(engine)
+    let store = OrderStore(queue, app: "shop")
+    let now = RelayClock.now
+    try store.change { orders in
+      for campaign in ["a", "b", "c"] { orders.set(perSecond: 5, of: campaign, at: now) }
+      orders.set(.paused, of: "paused", at: now)
+    }
+    var all = ["a", "b", "c"].map { entry($0, of: $0) }
+    all[2].lane = .urgent
+    _ = try queue.enqueue(
+      all + [entry("later", of: "a", due: now + 600_000), entry("p", of: "paused")], at: now)
+    let workerID = try join(queue)
+    let got = try queue.claim(workerID, room: 9, at: now)
+    try queue.record(
+      got.map { entry in
+        let campaign = entry.content.campaign ?? ""
+        let due = campaign == "paused" ? PausedTime.due : PacedTime.of(campaign)
+        return EntryUpdate(entry, [], .released(at: due))
+      }, by: workerID, at: now)
+    let depth = try #require(queue.depths(at: now)["shop"])
+    #expect(depth.paced == 3 && depth.paused == 1 && depth.deferred == 1 && depth.claimed == 0)
+    #expect(depth.ready == 0)
+    try store.advance(by: store.read(), at: now)
+    #expect(try queue.claim(workerID, room: 9, at: now) == [])
+    for campaign in ["a", "c"] { try queue.setAppState("rate of \(campaign)", "1", app: "shop") }
+    try store.change { $0.set(perSecond: nil, of: "a", at: now) }
+    #expect(try queue.appState("rate of a", app: "shop") == nil)
+    #expect(try queue.appState("rate of c", app: "shop") == "1")
+    try store.advance(by: store.read(), at: now)
+    #expect(try queue.claim(workerID, room: 9, at: now).map(\.content.id) == ["a"])
+    // What is cancelled ends, whatever its limit.
+    try store.change { $0.set(.cancelled, of: "c", at: now) }
+    #expect(try queue.appState("rate of c", app: "shop") == nil)
+    try store.advance(by: store.read(), at: now)
+    #expect(try queue.claim(workerID, room: 9, at: now).map(\.content.id) == ["c"])
+    #expect(try queue.advance(app: "other", exceptLimited: []) == 0)
+    #expect(try queue.advance(app: "shop", exceptLimited: []) == 1)
+    #expect(try queue.claim(workerID, room: 9, at: now).map(\.content.id) == ["b"])
+  }
+
+  @Test(arguments: Engine.here) func thousandsOfALimitComeBack(_ engine: Engine) throws {
+    let queue = try open(engine)
+    _ = try queue.enqueue((0..<2500).map { entry("\($0)", of: "sale") }, at: now)
+    let workerID = try join(queue)
+    while try !paced(queue, workerID, room: 1000).isEmpty {}
+    #expect(try queue.advance(app: "shop", exceptLimited: ["sale"]) == 0)
+    #expect(try queue.advance(app: "shop", exceptLimited: ["other"]) == 2500)
+    #expect(try queue.depths(at: now)["shop"]?.paced == 0)
+  }
+
   /// A paused entry keeps its place in the line of its device, and so does a blocked one.
   @Test(arguments: Engine.here) func inOrderNoPauseIsOvertaken(_ engine: Engine) throws {
     let queue = try open(engine)
@@ -983,11 +1078,22 @@ import Testing
       orders.cancelledIDs = ["b", "done"]
     }
     try store.forgetDoneIDs(store.read())
-    #expect(try store.forgetCancelled(before: now + 1) == 1)
+    #expect(try store.forgetOld(before: now + 1) == 1)
     let orders = try store.read()
     #expect(orders.campaigns(.cancelled) == ["waits", "new"])
     #expect(orders.campaigns(.paused) == ["paused"])
     #expect(orders.cancelledIDs == ["b"])
+    // A limit is kept while the campaign has outcomes.
+    try store.change { $0.set(perSecond: 5, of: "slow", at: now) }
+    _ = try queue.enqueue([entry("c", of: "slow")], at: now)
+    let workerID = try join(queue)
+    let got = try queue.claim(workerID, room: 9, at: now).filter { $0.content.id == "c" }
+    #expect(try store.forgetOld(before: now + 1) == 0)
+    try queue.record(got.map { EntryUpdate($0, [outcome()], .finished) }, by: workerID, at: now)
+    #expect(try store.forgetOld(before: now + 1) == 0)
+    _ = try queue.trim(before: now + 1)
+    #expect(try store.forgetOld(before: now + 1) == 1)
+    #expect(try store.read().limits == [:])
   }
 
   // MARK: Order

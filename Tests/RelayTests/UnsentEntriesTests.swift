@@ -26,7 +26,7 @@ import Testing
       held.cursor += part
       left -= part
       sent[held.lane, default: 0] += part
-      unsent.sent(part, passed: part)
+      unsent.sent(part, passed: part, of: held)
       if held.cursor == held.count { unsent.removeFirst(of: held.lane) }
     }
     return sent

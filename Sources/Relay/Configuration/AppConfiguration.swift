@@ -137,6 +137,31 @@ package struct AppConfiguration: Equatable, Sendable {
     ]
   }
 
+  /// When the lane `bulk` waits.
+  package struct QuietHours: Equatable, Sendable {
+    package var from: String?
+    package var to: String?
+    package var timezone: String?
+
+    static let options: [RelayOption<Self>] = [
+      .text("from", \.from, "the lane bulk waits from this time on, such as 22:00; others do not"),
+      .text("to", \.to, "until this time, such as 07:00"),
+      .text("timezone", \.timezone, "whose times these are, such as Europe/Berlin"),
+    ]
+
+    func check(_ section: ConfigurationSection) throws {
+      if self == Self() { return }
+      for (name, time) in [("from", from), ("to", to), ("timezone", timezone)] where time == nil {
+        throw section.fault(name, "is missing: quiet_hours has from, to and timezone")
+      }
+      for (name, time) in [("from", from), ("to", to)] where ZoneClock.seconds(time ?? "") == nil {
+        throw section.fault(name, "must be a time such as 22:00, not '\(time ?? "")'")
+      }
+      if from == to { throw section.fault("to", "is the same as from") }
+      do { _ = try ZoneClock(timezone ?? "") } catch { throw section.fault("timezone", "\(error)") }
+    }
+  }
+
   /// How to treat tokens that APNs rejects, if a binary listener uses them.
   package struct Guard: Equatable, Sendable {
     package var rememberS = 86_400.0
@@ -181,6 +206,7 @@ package struct AppConfiguration: Equatable, Sendable {
   package var channels = Place()
   package var credentials = Credentials()
   package var limits = Limits()
+  package var quietHours = QuietHours()
   package var retry = Retry()
   package var guarding = Guard()
   package var delivery = Delivery.atLeastOnce
@@ -215,6 +241,7 @@ package struct AppConfiguration: Equatable, Sendable {
       "device: send the notifications of a device one at a time, in queue order"),
     .section("credentials", \.credentials, Credentials.options, check: { try $0.check($1) }),
     .section("limits", \.limits, Limits.options),
+    .section("quiet_hours", \.quietHours, QuietHours.options, check: { try $0.check($1) }),
     .section("retry", \.retry, Retry.options),
     .section("guard", \.guarding, Guard.options) { rules, section in
       guard rules.minResponses <= rules.responses else {

@@ -55,7 +55,7 @@ final class Housekeeping: Sendable {
     }
     for app in wanted.apps {
       remove("orders of \(app.name)", after: wanted.queue.outcomeRetentionS) {
-        try OrderStore(queue, app: app.name).forgetCancelled(before: $0)
+        try OrderStore(queue, app: app.name).forgetOld(before: $0)
       }
     }
   }

@@ -19,6 +19,8 @@ package struct Campaign {
   package var name: String?
   /// When its entries are due, in UNIX milliseconds.
   package var due: Int64?
+  /// When they are due for each device, by its value `timezone`.
+  package var localTime: LocalTime?
   /// The fields that its entries share; without a payload it is empty.
   package var entry = NewEntry(app: "", id: "", payload: "")
 
@@ -53,6 +55,13 @@ package struct Campaign {
       guard let time = Self.due(at: text) else { throw section.fault("at", Self.dueFault(text)) }
       return time
     }
+    localTime = try section.text("at_local").map { text in
+      guard due == nil else { throw section.fault("at_local", "at is set too: give one") }
+      guard let time = LocalTime(text) else {
+        throw section.fault("at_local", LocalTime.fault(text))
+      }
+      return time
+    }
     lane = try section.text("lane").map { word in
       guard let lane = Lane(rawValue: word) else { throw section.fault("lane", Lane.fault(word)) }
       return lane
@@ -83,6 +92,7 @@ package struct Campaign {
 
   /// Enqueues a broadcast to its channel, as one entry.
   package func enqueue(app: String, into queue: any EntryQueue) throws -> Total {
+    guard localTime == nil else { throw RelayFault("a channel has no time zone for a local time") }
     let entry = try entry(app)
     var total = Total()
     total.id = entry.id
@@ -150,7 +160,7 @@ package struct Campaign {
     entry.channel = nil
     var batch = Batch(queue: queue, app: app, id: entry.id, hasOwnID: id == nil)
     do {
-      try Self.read(devices, perEntry, entry, into: &batch)
+      try Self.read(devices, perEntry, entry, localTime, into: &batch)
     } catch {
       guard batch.total.added + batch.total.known > 0 else { throw error }
       // A second run with another ID would push these twice.
@@ -161,17 +171,43 @@ package struct Campaign {
     return batch.total
   }
 
-  private static func read(
-    _ devices: DeviceLines, _ perEntry: Int, _ entry: NewEntry, into batch: inout Batch
-  ) throws {
-    let isTemplate = !PayloadTemplate(entry.payload).isPlain
-    var space: [UInt8] = []
+  /// Devices that are due together, which the next entry has.
+  private struct Group {
+    var due: Int64?
     var elements: [String] = []
     var lines: [Int] = []
-    func close() throws {
+  }
+
+  private static func read(
+    _ devices: DeviceLines, _ perEntry: Int, _ entry: NewEntry, _ localTime: LocalTime?,
+    into batch: inout Batch
+  ) throws {
+    let isTemplate = !PayloadTemplate(entry.payload).isPlain
+    let now = RelayClock.now
+    var space: [UInt8] = []
+    // By time zone and not by time, so that a second run on another day makes the same entries.
+    var groups: [Group] = []
+    var places: [String: Int] = [:]
+    func group(of device: String) throws -> Int {
+      guard let localTime else {
+        if groups.isEmpty { groups.append(Group(due: entry.due)) }
+        return 0
+      }
+      let name = try zone(of: device)
+      if let place = places[name] { return place }
+      var entry = entry
+      entry.due = localTime.due(by: try ZoneClock(name), at: now)
+      if let fault = entry.dueFault(at: now) { throw fault }
+      places[name] = groups.count
+      groups.append(Group(due: entry.due))
+      return groups.count - 1
+    }
+    func close(_ place: Int) throws {
+      let (elements, lines) = (groups[place].elements, groups[place].lines)
       guard !elements.isEmpty else { return }
       var entry = entry
       entry.id = batch.nextID
+      entry.due = groups[place].due
       entry.tokens = "[\(elements.joined(separator: ","))]"
       if isTemplate {
         let targets = try EntryTargets(entry)
@@ -185,15 +221,28 @@ package struct Campaign {
         }
       }
       try batch.add(entry, devices: elements.count)
-      (elements, lines) = ([], [])
+      (groups[place].elements, groups[place].lines) = ([], [])
     }
     while let device = try devices.next() {
-      elements.append(device)
-      lines.append(devices.start)
-      if elements.count == perEntry { try close() }
+      let place: Int
+      do { place = try group(of: device) } catch { throw devices.fault("\(error)") }
+      groups[place].elements.append(device)
+      groups[place].lines.append(devices.start)
+      if groups[place].elements.count == perEntry { try close(place) }
     }
-    try close()
+    for place in groups.indices { try close(place) }
     try batch.end()
+  }
+
+  /// The device's value `timezone`.
+  private static func zone(of device: String) throws -> String {
+    guard device.hasPrefix("{"),
+      let value = try RawJSON(device).members().last(where: { $0.name == "timezone" })?.value,
+      let name = RawJSON.text(value), !name.isEmpty
+    else {
+      throw RelayFault("the device has no timezone, such as Europe/Berlin, for the local time")
+    }
+    return name
   }
 
   private static func tooLong(_ count: Int) -> RelayFault {

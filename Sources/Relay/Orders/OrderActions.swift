@@ -29,12 +29,13 @@ extension OrderStore {
 
   /// The most notifications of a campaign, or of the app, in a second; nil for no limit.
   package func limit(_ campaign: String?, to perSecond: Int?, at now: Int64) throws {
-    try change { orders in
+    let orders = try change { orders in
       guard let campaign else { return orders.perSecond = perSecond }
       try Self.demandSending(campaign, orders)
-      var one = orders.campaigns[campaign] ?? Orders.Campaign()
-      (one.perSecond, one.changed) = (perSecond, now)
-      orders.campaigns[campaign] = one.state == nil && perSecond == nil ? nil : one
+      if orders.campaigns[campaign]?.perSecond != perSecond {
+        orders.set(perSecond: perSecond, of: campaign, at: now)
+      }
     }
+    if campaign != nil { try advance(by: orders, at: now) }
   }
 }

@@ -1,6 +1,8 @@
 /// The orders of an app in a queue.
 package struct OrderStore: Sendable {
   private static let name = "orders"
+  /// The name of a campaign's bucket for its limit.
+  static func bucket(of campaign: String) -> String { "rate of \(campaign)" }
 
   package let queue: any AppStateStore & CampaignStore
   package let app: String
@@ -25,7 +27,12 @@ package struct OrderStore: Sendable {
       try act(&orders)
       if orders == before { return orders }
       orders.generation = before.generation + 1
-      if try queue.replaceAppState(Self.name, old, by: orders.text, app: app) { return orders }
+      guard try queue.replaceAppState(Self.name, old, by: orders.text, app: app) else { continue }
+      // A worker that does not know it yet writes its bucket again, and removes that as soon as it does.
+      for campaign in before.limits.keys where orders.limits[campaign] == nil {
+        try queue.setAppState(Self.bucket(of: campaign), nil, app: app)
+      }
+      return orders
     }
   }
 
@@ -33,15 +40,17 @@ package struct OrderStore: Sendable {
   /// that one of them would send the entry if it was due.
   package static let knownMS: Int64 = 1000
 
-  /// Lets entries wait no longer whose campaigns the orders cancel, or do not pause any more, and
-  /// these cancelled ones.
+  /// Lets entries wait no longer whose campaigns the orders cancel, or do not pause or limit any more,
+  /// and these cancelled ones.
   @discardableResult
   package func advance(by orders: Orders, ids: Set<String> = [], at now: Int64) throws -> Int {
-    try queue.advance(
-      app: app,
-      cancelled: orders.campaigns(.cancelled).sorted().map { .campaign($0) }
-        + ids.sorted().map { .id($0) },
-      paused: orders.campaigns(.paused), at: now)
+    let count = try queue.advance(app: app, exceptLimited: Set(orders.limits.keys))
+    return try count
+      + queue.advance(
+        app: app,
+        cancelled: orders.campaigns(.cancelled).sorted().map { .campaign($0) }
+          + ids.sorted().map { .id($0) },
+        paused: orders.campaigns(.paused), at: now)
   }
 
   /// Forgets the cancelled IDs of which nothing is left.
@@ -50,17 +59,19 @@ package struct OrderStore: Sendable {
     if !done.isEmpty { try change { $0.cancelledIDs.subtract(done) } }
   }
 
-  /// Forgets campaigns that were cancelled before this time, and of which nothing is left. Returns
-  /// their number.
-  func forgetCancelled(before time: Int64) throws -> Int {
+  /// Forgets campaigns that were cancelled or limited before this time, and of which nothing is left,
+  /// limited ones with their last outcome. Returns their number.
+  func forgetOld(before time: Int64) throws -> Int {
+    let outcomes = try queue.campaignOutcomes(app: app)
     let old = try read().campaigns.filter {
-      $0.value.state == .cancelled && $0.value.changed < time
+      $0.value.changed < time
+        && ($0.value.state == .cancelled || $0.value.state == nil && outcomes[$0.key] == nil)
     }
     let done = try old.keys.filter { try queue.left(.campaign($0), app: app).isEmpty }
     guard !done.isEmpty else { return 0 }
     try change { orders in
       for campaign in done where orders.campaigns[campaign] == old[campaign] {
-        orders.set(nil, of: campaign, at: time)
+        orders.campaigns[campaign] = nil
       }
     }
     return done.count

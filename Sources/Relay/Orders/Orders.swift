@@ -14,6 +14,9 @@ package struct Orders: Equatable, Sendable {
     package var changed: Int64 = 0
   }
 
+  /// The limits that there are, for apps too.
+  package static let perSecond = 1...100_000
+
   /// It grows with each change.
   package var generation: Int64 = 0
   /// The whole app is paused.
@@ -39,9 +42,25 @@ package struct Orders: Equatable, Sendable {
     Set(campaigns.lazy.filter { $0.value.state == state }.map(\.key))
   }
 
+  /// The limits of campaigns that are not cancelled.
+  package var limits: [String: Int] {
+    campaigns.compactMapValues { $0.state == .cancelled ? nil : $0.perSecond }
+  }
+
   package mutating func set(_ state: Campaign.State?, of campaign: String, at now: Int64) {
+    change(campaign, at: now) { $0.state = state }
+  }
+
+  package mutating func set(perSecond: Int?, of campaign: String, at now: Int64) {
+    change(campaign, at: now) { $0.perSecond = perSecond }
+  }
+
+  private mutating func change(
+    _ campaign: String, at now: Int64, _ act: (inout Campaign) -> Void
+  ) {
     var one = campaigns[campaign] ?? Campaign()
-    (one.state, one.changed) = (state, now)
+    act(&one)
+    one.changed = now
     campaigns[campaign] = one.state == nil && one.perSecond == nil ? nil : one
   }
 }

@@ -12,6 +12,11 @@ package protocol CampaignStore: AnyObject, Sendable {
   func advance(
     app: String, cancelled: [EntryChoice], paused: Set<String>, at now: Int64
   ) throws -> Int
+  /// Makes entries due now, in queue order, that wait for the limit of a campaign (`PacedTime`): the
+  /// first ones of these lanes. Returns their number.
+  func advance(limited campaign: String, app: String, lanes: [Lane], upTo count: Int) throws -> Int
+  /// Makes all those due whose campaign is none of the `limited` ones. Returns their number.
+  func advance(app: String, exceptLimited limited: Set<String>) throws -> Int
   /// Whether a running worker of this app sent a heartbeat since this time. Read-only.
   func isServed(_ app: String, since time: Int64) throws -> Bool
 }

@@ -83,6 +83,9 @@ package struct QueueDepth: Equatable, Sendable {
 
   package var waiting: [Lane: Waiting] = [:]
   package var deferred = 0
+  package var paused = 0
+  /// They wait for the limit of their campaign.
+  package var paced = 0
   package var claimed = 0
   package var dead = 0
 

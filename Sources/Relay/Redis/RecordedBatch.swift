@@ -98,7 +98,7 @@ struct RecordedBatch {
     batch.add(update.id)
     batch.add(update.deliveries)
     func time(_ due: Int64) -> Int64 {
-      due == PausedTime.due ? due : max(1, due + ahead / 1000 * 1000)
+      due >= PausedTime.due ? due : max(1, due + ahead / 1000 * 1000)
     }
     func add(_ disposition: String, due: Int64 = 0, isRequested: Bool = false, line: String? = nil)
     {

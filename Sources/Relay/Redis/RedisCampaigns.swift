@@ -76,14 +76,14 @@ extension RedisScript {
         at = at + 1
       end
     end
-    local count, cursor = 0, '0'
+    local count, cursor, ends_any = 0, '0', ARGV[3] + ARGV[4] > 0
     for _, lane in ipairs(LANES) do
       if lane.name == ARGV[1] then
         local reply = call('ZSCAN', lane.later, ARGV[2], 'COUNT', 500)
         cursor = reply[1]
         for place = 1, #reply[2], 2 do
           local entry, due = reply[2][place], tonumber(reply[2][place + 1])
-          local found = due > 0 and due < BLOCKED and fields_of(entry)
+          local found = due > 0 and due < BLOCKED and (due == PAUSED or ends_any) and fields_of(entry)
           if found then
             local named = map_of(found[2])
             local campaign = named['campaign'] or ''
@@ -98,6 +98,51 @@ extension RedisScript {
     end
     return {count, cursor}
     """#.replacing("PAUSED", with: "\(PausedTime.due)"))
+}
+
+extension RedisScript {
+  /// ARGV: the time that entries of a campaign wait for, the most of them, and lanes. Returns the number
+  /// of entries that are due now.
+  static let advanceLimited = RedisScript(
+    #"""
+    local count = 0
+    for _, lane in ipairs(LANES) do
+      for place = 3, #ARGV do
+        if lane.name == ARGV[place] then
+          local waiting = call('ZRANGEBYSCORE', lane.later, ARGV[1], ARGV[1], 'LIMIT', 0, ARGV[2] - count)
+          for _, entry in ipairs(waiting) do call('ZADD', lane.later, again(entry), entry) end
+          count = count + #waiting
+        end
+      end
+    end
+    return count
+    """#)
+
+  /// ARGV: the times that entries of limited campaigns wait for. Returns the number of entries that are
+  /// due now, and 1 if there may be more.
+  static let advanceUnlimited = RedisScript(
+    #"""
+    local limited, count = {}, 0
+    for _, time in ipairs(ARGV) do limited[time] = true end
+    for _, lane in ipairs(LANES) do
+      local from = 'FIRST'
+      while true do
+        -- Each step finds a campaign, however many entries it has.
+        local time = call('ZRANGEBYSCORE', lane.later, from, '(END', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+        if not time then break end
+        time = string.format('%.0f', tonumber(time))
+        if not limited[time] then
+          local waiting = call('ZRANGEBYSCORE', lane.later, time, time, 'LIMIT', 0, 1000)
+          for _, entry in ipairs(waiting) do call('ZADD', lane.later, again(entry), entry) end
+          count = count + #waiting
+          if count >= 1000 then return {count, 1} end
+        end
+        from = '(' .. time
+      end
+    end
+    return {count, 0}
+    """#.replacing("FIRST", with: "\(PacedTime.times.lowerBound)")
+      .replacing("END", with: "\(PacedTime.times.upperBound)"))
 }
 
 extension RedisQueue {
@@ -193,6 +238,32 @@ extension RedisQueue {
         isRunning: !ProcessMark.isDead(parts[1]),
         connections: connections["\(number)"]?.split(separator: " ").first.flatMap { Int($0) })
     }.sorted { $0.number < $1.number }
+  }
+
+  package func advance(
+    limited campaign: String, app: String, lanes: [Lane], upTo count: Int
+  ) throws -> Int {
+    let reply = try run(.advanceLimited, app: app) { command in
+      command.add("\(PacedTime.of(campaign))")
+      command.add("\(count)")
+      for lane in lanes { command.add(lane.rawValue) }
+    }
+    guard let count = reply.count else { throw strange("advance") }
+    return count
+  }
+
+  package func advance(app: String, exceptLimited limited: Set<String>) throws -> Int {
+    var total = 0
+    while true {
+      let reply = try run(.advanceUnlimited, app: app) { command in
+        for campaign in limited { command.add("\(PacedTime.of(campaign))") }
+      }.list
+      guard reply.count == 2, let count = reply[0].count, let isMore = reply[1].count else {
+        throw strange("advance")
+      }
+      total += count
+      if isMore == 0 { return total }
+    }
   }
 
   package func isServed(_ app: String, since time: Int64) throws -> Bool {

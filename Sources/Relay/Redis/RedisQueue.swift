@@ -453,15 +453,17 @@ package final class RedisQueue: QueueEngine {
     for app in try knownApps() where !connections.isUnreachable(Self.key(app)) {
       let time = try shared(now, app)
       let reply = try run(.depths, app: app, "\(time)").list
-      guard reply.count == 3 + 2 * Lane.allCases.count else { throw strange("depths") }
+      guard reply.count == 5 + 2 * Lane.allCases.count else { throw strange("depths") }
       var depth = QueueDepth()
       depth.deferred = reply[0].count ?? 0
       depth.claimed = reply[1].count ?? 0
       depth.dead = reply[2].count ?? 0
+      depth.paused = reply[3].count ?? 0
+      depth.paced = reply[4].count ?? 0
       for (place, lane) in Lane.allCases.enumerated() {
-        guard let count = reply[3 + 2 * place].count, count > 0 else { continue }
+        guard let count = reply[5 + 2 * place].count, count > 0 else { continue }
         var waiting = QueueDepth.Waiting(count: count)
-        let oldest = reply[4 + 2 * place].text?.drop(while: \.isLetter).prefix { $0 != "-" }
+        let oldest = reply[6 + 2 * place].text?.drop(while: \.isLetter).prefix { $0 != "-" }
         if let made = oldest.flatMap({ Int64($0) }), made < time {
           waiting.ageS = Int((time - made) / 1000)
         }

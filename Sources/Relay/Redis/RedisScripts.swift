@@ -439,24 +439,27 @@ struct RedisScript: Sendable {
     return {removed, last}
     """#)
 
-  /// ARGV: the time. Returns the numbers of deferred, held and dead entries, and for each lane the
-  /// number of waiting entries, and when the oldest one was added.
+  /// ARGV: the time. Returns the numbers of deferred, held, dead, paused and paced entries, and for each
+  /// lane the number of waiting entries, and when the oldest one was added.
   static let depths = RedisScript(
     #"""
     ensure_groups()
-    local deferred, held, waiting = 0, 0, {}
+    local deferred, held, paused, paced, waiting = 0, 0, 0, 0, {}
     for _, lane in ipairs(LANES) do
       local pending = call('XPENDING', lane.stream, 'relay')[1]
       local again = call('ZCOUNT', lane.later, '-inf', '(0')
       local all = call('ZCARD', lane.later)
       local blocked = call('ZCOUNT', lane.later, BLOCKED, '+inf')
-      deferred = deferred + all - again - blocked
+      local stopped = call('ZCOUNT', lane.later, PAUSED, PAUSED)
+      local limited = call('ZCOUNT', lane.later, '(' .. PAUSED, '(' .. BLOCKED)
+      deferred = deferred + all - again - blocked - stopped - limited
+      paused, paced = paused + stopped, paced + limited
       held = held + pending - all
       waiting[#waiting + 1] = math.max(0, call('XLEN', lane.stream) - pending) + again + blocked
       waiting[#waiting + 1] = call('ZRANGEBYSCORE', lane.later, '-inf', '(0', 'LIMIT', 0, 1)[1]
         or (first_new(lane) or {})[1]
         or call('ZRANGEBYSCORE', lane.later, BLOCKED, '+inf', 'LIMIT', 0, 1)[1] or ''
     end
-    return {deferred, math.max(0, held), call('XLEN', dead), unpack(waiting)}
-    """#)
+    return {deferred, math.max(0, held), call('XLEN', dead), paused, paced, unpack(waiting)}
+    """#.replacing("PAUSED", with: "'\(PausedTime.due)'"))
 }

@@ -118,6 +118,55 @@ extension SQLiteQueue {
     }
   }
 
+  package func advance(
+    limited campaign: String, app: String, lanes: [Lane], upTo count: Int
+  ) throws -> Int {
+    try lanes.reduce(0) { total, lane in
+      try total + advance(app, lane, waitingUntil: PacedTime.of(campaign), upTo: count - total)
+    }
+  }
+
+  package func advance(app: String, exceptLimited limited: Set<String>) throws -> Int {
+    let limited = Set(limited.map(PacedTime.of))
+    var total = 0
+    for lane in Lane.allCases {
+      var from = PacedTime.times.lowerBound
+      // Each step finds a campaign, however many entries it has.
+      while let due = try next(app, lane, waitingFrom: from) {
+        from = due + 1
+        if limited.contains(due) { continue }
+        total += try advance(app, lane, waitingUntil: due, upTo: .max)
+      }
+    }
+    return total
+  }
+
+  private static let paced = "app = ? AND lane = ? AND worker IS NULL AND due > 0"
+
+  private func next(_ app: String, _ lane: Lane, waitingFrom time: Int64) throws -> Int64? {
+    try read { database in
+      try Int64.fetchOne(
+        database,
+        sql:
+          "SELECT due FROM entries WHERE \(Self.paced) AND due >= ? AND due < ? ORDER BY due LIMIT 1",
+        arguments: [app, lane.rawValue, time, PacedTime.times.upperBound])
+    }
+  }
+
+  private func advance(
+    _ app: String, _ lane: Lane, waitingUntil due: Int64, upTo count: Int
+  ) throws -> Int {
+    guard count > 0, try next(app, lane, waitingFrom: due) == due else { return 0 }
+    return try change { database in
+      try database.execute(
+        sql: """
+          UPDATE entries SET due = 1 WHERE number IN (
+            SELECT number FROM entries WHERE \(Self.paced) AND due = ? ORDER BY number LIMIT ?)
+          """, arguments: [app, lane.rawValue, due, count])
+      return database.changesCount
+    }
+  }
+
   func trimCampaigns(before: Int64) throws {
     let old = """
       (SELECT app, campaign FROM campaigns GROUP BY app, campaign HAVING max(changed) < ?)

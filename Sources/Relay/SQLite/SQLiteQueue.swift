@@ -355,7 +355,8 @@ package final class SQLiteQueue: QueueEngine {
   ) throws -> [Entry] {
     // Outside a transaction, because this check runs all the time.
     guard room > 0,
-      try isAnythingThere(app: workerID.app, isFree ? Lane.allCases : lanes, at: now)
+      try isAnythingThere(app: workerID.app, lanes, at: now)
+        || isFree && lanes.count < Lane.allCases.count && read({ try Self.hasSuspects($0) })
     else { return [] }
     try demandFile()
     let budget = try roomToRecord()
@@ -715,9 +716,20 @@ package final class SQLiteQueue: QueueEngine {
       }
       try count(
         """
-        SELECT app, count(*) FROM entries WHERE worker IS NULL AND due > 0 AND due < \(held)
+        SELECT app, count(*) FROM entries WHERE worker IS NULL AND due > 0 AND due < \(PausedTime.due)
         GROUP BY app
         """, \.deferred)
+      try count(
+        """
+        SELECT app, count(*) FROM entries WHERE worker IS NULL AND due > 0 AND due = \(PausedTime.due)
+        GROUP BY app
+        """, \.paused)
+      try count(
+        """
+        SELECT app, count(*) FROM entries
+        WHERE worker IS NULL AND due > \(PausedTime.due) AND due < \(held)
+        GROUP BY app
+        """, \.paced)
       // Counted by worker, because there is an index by worker.
       let byWorker = """
         SELECT app, (SELECT count(*) FROM entries WHERE worker = workers.number) FROM workers

@@ -77,6 +77,8 @@ struct MetricsText {
       subject = ("app", app)
       gauge("entries", "Entries in the queue.", depth.ready, "state", "ready")
       gauge("entries", "Entries in the queue.", depth.deferred, "state", "deferred")
+      gauge("entries", "Entries in the queue.", depth.paused, "state", "paused")
+      gauge("entries", "Entries in the queue.", depth.paced, "state", "paced")
       gauge("entries", "Entries in the queue.", depth.claimed, "state", "claimed")
       gauge(
         "dead_letters", "Dead letters: entries that were delivered too often.", depth.dead)

@@ -65,6 +65,12 @@ package final class AppWorker: @unchecked Sendable {
   private var quota: ConnectionQuota?
   /// The app's `per_second`, shared with other relays; nil without a limit.
   @exclusivity(unchecked) private var rate: RateLimit?
+  /// The same of its campaigns.
+  @exclusivity(unchecked) private var rates = CampaignRates()
+  /// When the lane `bulk` waits; nil for never.
+  private var quietTimes: QuietTimes?
+  /// When that ends (UNIX seconds); nil if it does not wait now.
+  private var quietUntil: Int64?
   private var nextFigures: Int64 = 0
 
   /// How long a worker with an expired lease finishes what it has before it claims: it would get
@@ -77,7 +83,9 @@ package final class AppWorker: @unchecked Sendable {
   private static let claimedS = 2
 
   /// The most notifications that are not sent yet.
-  private let window: Int
+  private var window: Int {
+    rate.map { min(app.limits.window, $0.perSecond * Self.claimedS) } ?? app.limits.window
+  }
 
   init(
     _ app: AppConfiguration, _ settings: RelayConfiguration.Queue, queue: any QueueEngine,
@@ -101,7 +109,7 @@ package final class AppWorker: @unchecked Sendable {
     standing = WorkerOrders(queue, app: app.name)
     quota = ConnectionQuota(app, leaseMS: Int64(settings.leaseS * 1000), session)
     rate = RateLimit(app.limits.perSecond, bucket: RateLimit.ofApp)
-    window = rate.map { min(app.limits.window, $0.perSecond * Self.claimedS) } ?? app.limits.window
+    quietTimes = QuietTimes(app.quietHours)
     if let badTokens, badTokens.isUsed {
       recorder = try BadTokenRecorder(app, queue, badTokens, log: log)
     }
@@ -160,6 +168,7 @@ package final class AppWorker: @unchecked Sendable {
       stayKnown(now)
       keepQuota(now)
       followOrdersIfDue(now)
+      keepQuiet(now)
       if let drainUntil {
         cutUnsent()
         if now >= drainUntil || inHand == 0 {
@@ -167,6 +176,7 @@ package final class AppWorker: @unchecked Sendable {
           return
         }
       } else {
+        refill(now)
         claim(now)
         lookForOthers(now)
       }
@@ -212,6 +222,7 @@ package final class AppWorker: @unchecked Sendable {
       wait = min(wait, max(0, max(nextLook, earliestClaim) - now))
     }
     if tokenTime > 0 { wait = min(wait, max(0, tokenTime - now)) }
+    if let time = rates.waitsUntil(with: unsent) { wait = min(wait, max(0, time - now)) }
     if let drainUntil { wait = min(wait, max(0, drainUntil - now)) }
     waitForSession(upToMS: CInt(min(wait, 200)))
   }
@@ -229,17 +240,20 @@ package final class AppWorker: @unchecked Sendable {
       && quota?.isEmpty != true && !standing.current.isPaused
   }
 
-  /// When it may claim (monotonic); nil if another event must come first. Requires room for a
-  /// quarter of the window, so that a claim is worth its transaction.
+  /// When it may claim (monotonic); nil if another event must come first.
   private var claimTime: Int64? {
-    guard canClaim, room >= max(1, window / 4) else { return nil }
+    guard canClaim, hasRoom else { return nil }
     return max(nextClaim, earliestClaim)
   }
 
-  /// How many notifications it may claim.
+  /// Whether there is room for a quarter of the window, so that a claim is worth its transaction.
+  private var hasRoom: Bool { room >= max(1, window / 4) }
+
+  /// How many notifications it may claim. Those that wait for the limit of their campaign take no room.
   private var room: Int {
-    let room = app.limits.window - inHand
-    return rate == nil ? room : min(room, window - unsent.count)
+    let paced = unsent.countInBuckets
+    let room = app.limits.window - inHand + paced
+    return rate == nil ? room : min(room, window - unsent.count + paced)
   }
 
   private var earliestClaim: Int64 { max(inHand > 0 ? finishesUntil : 0, tokenTime) }
@@ -254,7 +268,7 @@ package final class AppWorker: @unchecked Sendable {
     do {
       guard session.isReached() else { return try reach(now) }
       wantsConnection = false
-      let count = try claim(Lane.allCases, room: room)
+      let count = try claim(lanes, room: room)
       nextClaim = count == 0 ? now + Int64(settings.pollMS) : now
       clear(.claiming)
     } catch {
@@ -266,7 +280,7 @@ package final class AppWorker: @unchecked Sendable {
   private func claim(_ lanes: [Lane], room: Int) throws -> Int {
     var entries = try queue.claim(
       lease.workerID, lanes: lanes, room: room, inOrder: app.keepOrder == .device,
-      isFree: inHand == 0, at: RelayClock.now)
+      isFree: inHand == unsent.countInBuckets, at: RelayClock.now)
     let count = entries.count
     hasSuspects = entries.contains { $0.crashes >= CrashGroup.apart }
     // After the claim, because a campaign that was cancelled before it is not sent.
@@ -278,7 +292,9 @@ package final class AppWorker: @unchecked Sendable {
     }
     // Moved and not copied, because a copy would retain all of its strings.
     entries.reverse()
-    var hasStopped = false
+    // A crash must not be blamed on others.
+    var hasStopped = hasSuspects && !unsent.isEmpty
+    if hasSuspects { for held in unsent.removeAll() { giveBack(held) } }
     while let entry = entries.popLast() {
       hasStopped = take(entry, isBlind: blindness != nil) || hasStopped
     }
@@ -286,6 +302,26 @@ package final class AppWorker: @unchecked Sendable {
     if hasStopped { recordIfDue(RelayClock.monotonic, isLast: true) }
     if let blindness { throw blindness }
     return count
+  }
+
+  /// The lanes of which it claims. What is cancelled ends in quiet hours too.
+  private var lanes: [Lane] {
+    quietUntil == nil || standing.endsAny ? Lane.allCases : [.urgent, .normal]
+  }
+
+  /// Lets the lane `bulk` wait in the queue during quiet hours.
+  private func keepQuiet(_ now: Int64) {
+    let end = quietTimes?.end(at: RelayClock.now / 1000)
+    guard end != quietUntil else { return }
+    let wasQuiet = quietUntil != nil
+    quietUntil = end
+    if let end, !wasQuiet {
+      log.notice("quiet hours: the lane bulk waits until \(TimeText.of(end * 1000))")
+      for held in unsent.remove(where: { $0.lane == .bulk }) { giveBack(held) }
+    } else if end == nil {
+      log.notice("the quiet hours are over")
+      nextClaim = min(nextClaim, now)
+    }
   }
 
   // MARK: The operator's orders
@@ -304,12 +340,66 @@ package final class AppWorker: @unchecked Sendable {
         stop(held)
         settle(held)
       }
+      try followLimits()
       nextClaim = min(nextClaim, now)
     }
     guard standing.hasToAdvance(at: now) else { return }
     // First, so that nothing is put back later by older orders.
     recordIfDue(now, isLast: true)
     if batch.isEmpty { try standing.advance(at: now, RelayClock.now) }
+  }
+
+  private func followLimits() throws {
+    let (orders, perSecond) = (standing.current, standing.current.perSecond ?? app.limits.perSecond)
+    if perSecond != rate?.perSecond ?? 0 { rate = RateLimit(perSecond, bucket: RateLimit.ofApp) }
+    guard !rates.isEmpty || !orders.limits.isEmpty else { return }
+    let ended = rates.follow(orders.limits)
+    for held in unsent.removeAll() { keep(held) }
+    for campaign in ended {
+      try queue.setAppState(OrderStore.bucket(of: campaign), nil, app: app.name)
+    }
+  }
+
+  /// Gets more of the limited campaigns of which it has little left.
+  private func refill(_ now: Int64) {
+    // Without a connection it needs some to be due, so that it connects.
+    guard !rates.isEmpty, hasRoom, canClaim, now >= earliestClaim,
+      session.isReached() || !wantsConnection
+    else { return }
+    do {
+      let hasSome = try rates.refill(
+        queue, app: app.name, lanes: lanes, room: room, unsent,
+        except: { standing.current.campaigns[$0]?.state != nil }, at: now)
+      if hasSome { nextClaim = now }
+    } catch {
+      fail(error, now)
+    }
+  }
+
+  /// Keeps an entry to send it. False if it waits in the queue for the limit of its campaign.
+  @discardableResult
+  private func keep(_ held: HeldEntry) -> Bool {
+    if !rates.isEmpty {
+      held.bucket = held.entry.content.campaign.flatMap { rates.limits($0) ? $0 : nil } ?? ""
+      let isKept =
+        held.bucket.isEmpty || held.entry.crashes >= CrashGroup.apart
+        || rates.keeps(
+          held.count - held.cursor, of: held.bucket, having: unsent.count(of: held.bucket))
+      guard isKept else {
+        giveBack(held)
+        return false
+      }
+    }
+    unsent.append(held)
+    return true
+  }
+
+  /// Returns the rest of an entry. In a limited campaign all of that waits for the limit, so that it
+  /// stays in its order.
+  private func giveBack(_ held: HeldEntry) {
+    held.isCut = true
+    held.returnsAt = held.bucket.isEmpty ? nil : PacedTime.of(held.bucket)
+    settle(held)
   }
 
   /// Ends what is not sent of an entry, or lets it wait, as the orders say. False if it is sent.
@@ -328,7 +418,8 @@ package final class AppWorker: @unchecked Sendable {
   /// lane must not delay the others.
   private func lookForOthers(_ now: Int64) {
     guard inHand > 0, canClaim, now >= max(nextLook, earliestClaim) else { return }
-    nextLook = now + Self.lookMS
+    // While all wait for the limits of their campaigns, it looks as often as without any.
+    nextLook = now + (inHand == unsent.countInBuckets ? Int64(settings.pollMS) : Self.lookMS)
     if !session.isReached() { return }
     if claimTime != nil {
       // It takes the urgent ones first. If the window has room afterwards, no others wait.
@@ -337,10 +428,11 @@ package final class AppWorker: @unchecked Sendable {
       guard claimTime == nil else { return }
     }
     let share = max(1, window / Lane.share)
-    let lanes = Lane.allCases.filter { inHandByLane[$0] < share }
+    func unlimited(_ lane: Lane) -> Int { inHandByLane[lane] - unsent.countsOfLanes[lane] }
+    let lanes = lanes.filter { unlimited($0) < share }
     do {
       // One after the other, because each has its own room.
-      for lane in lanes where canClaim { _ = try claim([lane], room: share - inHandByLane[lane]) }
+      for lane in lanes where canClaim { _ = try claim([lane], room: share - unlimited(lane)) }
       clear(.claiming)
     } catch {
       fail(error, now)
@@ -363,7 +455,7 @@ package final class AppWorker: @unchecked Sendable {
     if wantsConnection { note(session.connect()) }
   }
 
-  /// True if the orders stop it. With `isBlind` they are unknown, and a campaign's entry is returned.
+  /// True if the orders stop it, or their limits. With `isBlind` they are unknown, and a campaign's entry is returned.
   private func take(_ entry: consuming Entry, isBlind: Bool) -> Bool {
     figures.claimed += 1
     let held = HeldEntry(entry)
@@ -372,10 +464,16 @@ package final class AppWorker: @unchecked Sendable {
     let isStopped = held.isCut || standing.stopsAny && stop(held)
     if isStopped || rules.refuses(held, now: RelayClock.now) || held.unresolved == 0 {
       settle(held)
-    } else {
-      unsent.append(held)
+      return isStopped
     }
-    return isStopped
+    if let quietUntil, held.lane == .bulk {
+      // It was in a crash, or another one was cancelled.
+      held.isCut = true
+      held.returnsAt = ParkedTime.of(quietUntil * 1000, isGuess: false)
+      settle(held)
+      return true
+    }
+    return !keep(held)
   }
 
   /// Adds to the notifications in hand.
@@ -390,12 +488,14 @@ package final class AppWorker: @unchecked Sendable {
     guard !unsent.isEmpty else { return }
     unsent.unblock()
     rate?.begin()
+    if !rates.isEmpty { rates.begin() }
     var room = session.room()
     while let (held, turns) = unsent.next {
       let free = unsent.hasUrgent ? room.free : room.free - room.kept
       guard free > 0 else { return }
       let first = held.cursor
-      let most = min(turns, rate == nil ? free : paced(held, upTo: free))
+      let most = min(
+        turns, rate == nil && held.bucket.isEmpty ? free : paced(held, upTo: free))
       guard most > 0 else {
         unsent.block(held.bucket)
         continue
@@ -403,8 +503,9 @@ package final class AppWorker: @unchecked Sendable {
       var left = most
       let goesOn = sendOn(held, &left)
       rate?.use(most - left)
+      if !held.bucket.isEmpty { rates.use(most - left, of: held.bucket) }
       room.free -= most - left
-      unsent.sent(most - left, passed: held.cursor - first)
+      unsent.sent(most - left, passed: held.cursor - first, of: held)
       if held.cursor >= held.count {
         unsent.removeFirst(of: held.lane)
         settle(held)
@@ -418,6 +519,12 @@ package final class AppWorker: @unchecked Sendable {
     // It may have waited for long.
     if rules.expires(held, now: RelayClock.now) { return most }
     do {
+      var most = most
+      if !held.bucket.isEmpty {
+        most = try rates.take(
+          upTo: min(most, unsent.count(of: held.bucket)), of: held.bucket, queue, app: app.name)
+      }
+      guard most > 0 else { return 0 }
       return try rate?.take(upTo: min(most, unsent.count), queue, app: app.name) ?? most
     } catch {
       report("the queue: \(error)", .staying)
@@ -456,10 +563,7 @@ package final class AppWorker: @unchecked Sendable {
 
   /// Returns what was not sent: the relay stops, or the lease has expired.
   private func cutUnsent() {
-    for held in unsent.removeAll() {
-      held.isCut = true
-      settle(held)
-    }
+    for held in unsent.removeAll() { giveBack(held) }
   }
 
   private func takeResults() {
@@ -479,6 +583,9 @@ package final class AppWorker: @unchecked Sendable {
 
   private func settle(_ held: HeldEntry) {
     if held.isPaused { held.isPaused = standing.current.state(of: held.entry.content) == .paused }
+    if let due = held.returnsAt, PacedTime.times.contains(due), !rates.limits(held.bucket) {
+      held.returnsAt = nil
+    }
     held.settle(rules, now: RelayClock.now)
     guard !held.fresh.isEmpty || held.disposition != nil else { return }
     batch.add(held)

@@ -30,6 +30,8 @@ final class HeldEntry {
   var isCut = false
   /// The rest waits until its campaign is resumed.
   var isPaused = false
+  /// When the rest is due that is not sent; nil for now.
+  var returnsAt: Int64?
   /// An operator's order ended the rest.
   private(set) var isCancelled = false
   /// Some notification of this delivery got no response.
@@ -145,7 +147,7 @@ final class HeldEntry {
       disposition = .deferred(
         at: now() + rules.redeliveryMS, isRequested: false, line: unansweredLine)
     } else {
-      disposition = .released(at: isPaused ? PausedTime.due : nil)
+      disposition = .released(at: isPaused ? PausedTime.due : returnsAt)
     }
   }
 }

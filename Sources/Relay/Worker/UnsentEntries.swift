@@ -67,6 +67,13 @@ struct UnsentEntries {
   private var turn = 0
   /// The number of notifications.
   private(set) var count = 0
+  /// Those of entries with a bucket, by bucket, and by lane.
+  private var counts: [String: Int] = [:]
+  private(set) var countsOfLanes = ByLane(0)
+
+  func count(of bucket: String) -> Int { counts[bucket] ?? 0 }
+  /// The number of notifications of entries with a bucket.
+  var countInBuckets: Int { counts.isEmpty ? 0 : counts.values.reduce(0, +) }
 
   var isEmpty: Bool { Lane.allCases.allSatisfy { lanes[$0].isEmpty } }
 
@@ -94,14 +101,22 @@ struct UnsentEntries {
     return ((isLast ? bulk ?? normal : normal) ?? first, 1)
   }
 
-  /// Counts notifications that were sent, and positions that an entry has passed.
-  mutating func sent(_ count: Int, passed: Int) {
+  /// Counts notifications of an entry that were sent, and positions that it has passed.
+  mutating func sent(_ count: Int, passed: Int, of held: HeldEntry) {
     turn = (turn + count) % Lane.share
-    self.count -= passed
+    add(-passed, of: held)
+  }
+
+  private mutating func add(_ number: Int, of held: HeldEntry) {
+    count += number
+    guard !held.bucket.isEmpty else { return }
+    countsOfLanes[held.lane] += number
+    let all = count(of: held.bucket) + number
+    counts[held.bucket] = all == 0 ? nil : all
   }
 
   mutating func append(_ held: HeldEntry) {
-    count += held.count - held.cursor
+    add(held.count - held.cursor, of: held)
     lanes[held.lane].line.entries.append(held)
     lanes[held.lane].holdUp(blocked)
   }
@@ -126,7 +141,7 @@ struct UnsentEntries {
       let removed = waiting.filter(isMeant)
       guard !removed.isEmpty else { return removed }
       lanes[lane] = OfLane()
-      for held in removed { count -= held.count - held.cursor }
+      for held in removed { add(held.cursor - held.count, of: held) }
       for held in waiting where !isMeant(held) { lanes[lane].line.entries.append(held) }
       lanes[lane].holdUp(blocked)
       return removed

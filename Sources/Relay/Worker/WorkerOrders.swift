@@ -2,8 +2,8 @@
 struct WorkerOrders {
   /// How often a worker reads them, see `OrderStore.knownMS`.
   private static let readMS: Int64 = 500
-  /// How often it looks for entries that wait though they are cancelled, or not paused any more:
-  /// producers add more, and a worker that was suspended may return them by older orders, and end.
+  /// How often it looks for entries that wait though they are cancelled, or not paused or limited any
+  /// more: producers add more, and a worker that was suspended may return them by older orders, and end.
   private static let advanceMS: Int64 = 5000
   /// For this long after an order, in milliseconds.
   private static let advancedMS: Int64 = 600_000
@@ -24,6 +24,13 @@ struct WorkerOrders {
   func isDue(at now: Int64) -> Bool { now >= nextRead }
   /// Whether waiting entries do not follow the orders yet.
   func hasToAdvance(at now: Int64) -> Bool { nextAdvance.map { now >= $0 } ?? false }
+
+  /// Whether entries wait that are cancelled.
+  var endsAny: Bool {
+    nextAdvance != nil
+      && (!current.cancelledIDs.isEmpty
+        || current.campaigns.values.contains { $0.state == .cancelled })
+  }
 
   /// True if they have changed.
   mutating func read(at now: Int64) throws -> Bool {

@@ -361,6 +361,8 @@ final class MemoryQueue: QueueEngine {
         case (nil, 0):
           let age = QueueDepth.Waiting(ageS: Int((now - row.made) / 1000))
           depth.waiting[row.content.lane, default: age].count += 1
+        case (nil, PausedTime.due): depth.paused += 1
+        case (nil, let due) where PacedTime.times.contains(due): depth.paced += 1
         default: depth.deferred += 1
         }
         all[row.content.app] = depth
@@ -413,6 +415,33 @@ final class MemoryQueue: QueueEngine {
         count += 1
       }
       return count
+    }
+  }
+
+  func advance(limited campaign: String, app: String, lanes: [Lane], upTo count: Int) -> Int {
+    state.withLock { state in
+      let places = lanes.flatMap { lane in
+        state.rows.indices.filter { index in
+          let row = state.rows[index]
+          return row.content.app == app && row.content.lane == lane && row.worker == nil
+            && row.due == PacedTime.of(campaign)
+        }
+      }.prefix(count)
+      for place in places { state.rows[place].due = 1 }
+      return places.count
+    }
+  }
+
+  func advance(app: String, exceptLimited limited: Set<String>) -> Int {
+    state.withLock { state in
+      let times = limited.map(PacedTime.of)
+      let places = state.rows.indices.filter { index in
+        let row = state.rows[index]
+        return row.content.app == app && row.worker == nil && PacedTime.times.contains(row.due)
+          && !times.contains(row.due)
+      }
+      for place in places { state.rows[place].due = 1 }
+      return places.count
     }
   }
 
