@@ -210,7 +210,8 @@ def test_a_slow_campaign_slows_no_other(start, relay, shared):
     simulator = start()
     one = relay(simulator, queue=shared, app={"limits": {"window": 100}})
     limit(one, 5, "--campaign", "slow")
-    shared.add(*of("slow", 0, 1000), many(500, campaign="slow"), *of("other", 5000, 500), *({"id": f"n-{n}", "token": token(6000 + n)} for n in range(500)))
+    plain = [{"id": f"n-{n}", "token": token(6000 + n)} for n in range(500)]
+    shared.add(*of("slow", 0, 1000), many(500, campaign="slow"), *of("other", 5000, 500), *plain)
     began = time.monotonic()
     one.start().wait_ready()
     others = {token(n) for n in range(5000, 7000)}
@@ -270,8 +271,9 @@ def test_a_limited_campaign_is_paused_and_cancelled(start, relay, shared):
     assert state["waiting"]["devices"] == 300 - before
     time.sleep(1)
     assert accepted(simulator) == before
-    assert one.metric('apns_relay_entries{app="shop",state="deferred"}') == 0
-    assert one.metric('apns_relay_entries{app="shop",state="paused"}') + one.metric('apns_relay_entries{app="shop",state="paced"}') == 300 - before
+    deferred, paused, paced = (
+        one.metric(f'apns_relay_entries{{app="shop",state="{state}"}}') for state in ("deferred", "paused", "paced"))
+    assert deferred == 0 and paused + paced == 300 - before
     assert told(one, "resume", "--campaign", "sale")["per_second"] == 20
     wait_accepted(simulator, before + 20)
     ends = told(one, "cancel", "--campaign", "sale")["outcomes"]
