@@ -354,7 +354,10 @@ package final class AppWorker: @unchecked Sendable {
     if perSecond != rate?.perSecond ?? 0 { rate = RateLimit(perSecond, bucket: RateLimit.ofApp) }
     guard !rates.isEmpty || !orders.limits.isEmpty else { return }
     let ended = rates.follow(orders.limits)
-    for held in unsent.removeAll() { keep(held) }
+    for held in unsent.removeAll() {
+      held.bucket = ""
+      keep(held)
+    }
     for campaign in ended {
       try queue.setAppState(OrderStore.bucket(of: campaign), nil, app: app.name)
     }
@@ -455,7 +458,8 @@ package final class AppWorker: @unchecked Sendable {
     if wantsConnection { note(session.connect()) }
   }
 
-  /// True if the orders stop it, or their limits. With `isBlind` they are unknown, and a campaign's entry is returned.
+  /// True if it is not kept, such as by orders. With `isBlind` they are unknown, and a campaign's entry
+  /// is returned.
   private func take(_ entry: consuming Entry, isBlind: Bool) -> Bool {
     figures.claimed += 1
     let held = HeldEntry(entry)
