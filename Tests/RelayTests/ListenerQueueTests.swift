@@ -41,6 +41,26 @@ import Testing
     #expect(try engine.depths(at: RelayClock.now)["shop"]?.ready == count)
   }
 
+  @Test func aWholeBatchKnowsWhatWasAdded() throws {
+    let queue = ListenerQueue(try place.open(), log: Logger(label: "listeners"))
+    let said = Mutex<[String: Int]>([:])
+    func add(_ name: String, _ ids: [String]) {
+      queue.add(whole: ids.map { Self.entry($0) }) { result in
+        said.withLock { $0[name] = (try? result.get()) ?? -1 }
+      }
+    }
+    // All are given before the queue starts. Only those that are no whole batches share a transaction.
+    queue.add([Self.entry("a")]) { _ in }
+    add("first", ["a", "b", "c"])
+    add("second", ["c", "d", "d"])
+    queue.add([Self.entry("e")]) { _ in }
+    add("third", ["a", "e"])
+    add("bad", ["f", ""])
+    queue.start()
+    queue.end()
+    #expect(said.withLock { $0 } == ["first": 2, "second": 1, "third": 0, "bad": -1])
+  }
+
   @Test func oneBadSubmissionHarmsNoOther() throws {
     let engine = try place.open()
     // An error that only the engine finds: one entry makes a whole transaction fail.

@@ -16,7 +16,10 @@ package final class ListenerQueue: @unchecked Sendable {
 
   private struct Submission {
     var entries: [NewEntry]
-    var done: @Sendable (Taking) -> Void
+    /// It has a transaction of its own.
+    var isWhole = false
+    /// Gets how many entries the transaction added too.
+    var done: @Sendable (Taking, _ added: Int) -> Void
   }
 
   /// With more entries waiting, the queue is too slow, and new ones are refused.
@@ -61,17 +64,38 @@ package final class ListenerQueue: @unchecked Sendable {
   /// The entries may belong to several apps. `done` is called exactly once, usually on the queue's
   /// thread.
   package func add(_ entries: [NewEntry], _ done: @escaping @Sendable (Taking) -> Void) {
-    if let fault = entries.lazy.compactMap(\.fault).first { return done(.failed(fault)) }
+    add(Submission(entries: entries) { taking, _ in done(taking) })
+  }
+
+  /// Adds entries in a transaction of their own. `done` is called exactly once, with the number of
+  /// entries that were not known.
+  package func add(
+    whole entries: [NewEntry], _ done: @escaping @Sendable (Result<Int, any Error>) -> Void
+  ) {
+    add(
+      Submission(entries: entries, isWhole: true) { taking, added in
+        switch taking {
+        case .taken: done(.success(added))
+        case .failed(let error): done(.failure(error))
+        }
+      })
+  }
+
+  private func add(_ submission: Submission) {
+    func refuse(_ taking: Taking) { submission.done(taking, 0) }
+    if let fault = submission.entries.lazy.compactMap(\.fault).first {
+      return refuse(.failed(fault))
+    }
     change.lock()
     guard !isEnding, waiting < Self.mostWaiting else {
       let isEnding = isEnding
       change.unlock()
-      guard !isEnding else { return done(.failed(RelayFault("the relay stops"))) }
+      guard !isEnding else { return refuse(.failed(RelayFault("the relay stops"))) }
       let fault = RelayFault("it is slower than the incoming notifications")
-      return done(failed(fault))
+      return refuse(failed(fault).taking)
     }
-    submissions.append(Submission(entries: entries, done: done))
-    waiting += entries.count
+    submissions.append(submission)
+    waiting += submission.entries.count
     change.signal()
     change.unlock()
   }
@@ -83,29 +107,32 @@ package final class ListenerQueue: @unchecked Sendable {
         let added = try queue.enqueue(all, at: RelayClock.now)
         if warning.isOver() { log.notice("notifications are queued again") }
         // The queue does not report which entries were known, so any of them may have been.
-        for submission in submissions { submission.done(.taken(isNew: added == all.count)) }
+        for submission in submissions {
+          submission.done(.taken(isNew: added == all.count), added)
+        }
       } catch {
         // The error may concern a single submission, so each is tried alone.
         for submission in submissions {
-          submission.done(submissions.count == 1 ? failed(error) : alone(submission))
+          let (taking, added) = submissions.count == 1 ? failed(error) : alone(submission)
+          submission.done(taking, added)
         }
       }
     }
   }
 
-  private func alone(_ submission: Submission) -> Taking {
+  private func alone(_ submission: Submission) -> (taking: Taking, added: Int) {
     do {
       let added = try queue.enqueue(submission.entries, at: RelayClock.now)
-      return .taken(isNew: added == submission.entries.count)
+      return (.taken(isNew: added == submission.entries.count), added)
     } catch {
       return failed(error)
     }
   }
 
-  private func failed(_ error: any Error) -> Taking {
+  private func failed(_ error: any Error) -> (taking: Taking, added: Int) {
     let text = "notifications cannot be queued: \(error)"
     if warning.isDue(text) { log.warning("\(text)") }
-    return .failed(error)
+    return (.failed(error), 0)
   }
 
   /// Waits for submissions; nil at the end.
@@ -118,7 +145,9 @@ package final class ListenerQueue: @unchecked Sendable {
     }
     var (count, entries) = (0, 0)
     while count < submissions.count,
-      count == 0 || entries + submissions[count].entries.count <= Self.mostTogether
+      count == 0
+        || !submissions[count].isWhole && !submissions[0].isWhole
+          && entries + submissions[count].entries.count <= Self.mostTogether
     {
       entries += submissions[count].entries.count
       count += 1

@@ -21,8 +21,6 @@ final class HTTPListenerHandler: ChannelDuplexHandler {
     var answer: ListenerResponse?
   }
 
-  /// More than APNs accepts in any payload, so that an oversized payload is reported as such.
-  private static let longestBody = 16 * 1024
   private static let mostUnderWay = 256
   private static let patience = TimeAmount.seconds(2)
 
@@ -32,6 +30,9 @@ final class HTTPListenerHandler: ChannelDuplexHandler {
   private var context: ChannelHandlerContext?
   private var head: HTTPRequestHead?
   private var body: [UInt8] = []
+  private var limit = BodyLimit()
+  /// The body's part of the listener's room, if it needs one.
+  private var share: BodyRoom.Share?
   /// Whether the whole request was read.
   private var isWhole = false
   /// The client waits for 100 Continue before it sends the body.
@@ -89,13 +90,18 @@ final class HTTPListenerHandler: ChannelDuplexHandler {
       isWhole = false
       owesContinue = false
       body.removeAll(keepingCapacity: true)
+      limit = RequestRules.mayBeBatch(head.uri) ? desk.limit(of: request(head)) : BodyLimit()
+      share = limit.needsRoom ? desk.share() : nil
       expectation(of: head, context)
     case .body(let bytes):
       owesContinue = false
-      guard body.count + bytes.readableBytes <= Self.longestBody else {
-        // The rest is not read: the connection ends with the response.
-        if let head, !isEnding { refuse(head, tooLong) }
-        return
+      // If it is refused, the rest is not read: the connection ends with the response.
+      guard let head else { return }
+      guard body.count + bytes.readableBytes <= limit.bytes else {
+        return refuse(head, limit.excess)
+      }
+      guard share?.grow(by: bytes.readableBytes) ?? true else {
+        return refuse(head, RequestDesk.fullOfBatches)
       }
       body += bytes.readableBytesView
     case .end:
@@ -107,16 +113,12 @@ final class HTTPListenerHandler: ChannelDuplexHandler {
     }
   }
 
-  private var tooLong: ListenerResponse {
-    .refusal(413, "PayloadTooLarge", "the body has more than \(Self.longestBody) bytes")
-  }
-
   /// Old clients wait for 100 Continue before they send a longer body.
   private func expectation(of head: HTTPRequestHead, _ context: ChannelHandlerContext) {
     guard head.expectsContinue else { return }
     let length = head.headers.first(name: "content-length").flatMap { Int($0) }
-    if let length, length > Self.longestBody {
-      refuse(head, tooLong)
+    if let length, length > limit.bytes {
+      refuse(head, limit.excess)
     } else {
       owesContinue = true
       writeContinue(context)
@@ -136,6 +138,7 @@ final class HTTPListenerHandler: ChannelDuplexHandler {
   private func refuse(_ head: HTTPRequestHead, _ answer: ListenerResponse) {
     isEnding = true
     self.head = nil
+    (body, share) = ([], nil)
     desk.refused(answer.status)
     turns.append(
       Turn(
@@ -144,11 +147,18 @@ final class HTTPListenerHandler: ChannelDuplexHandler {
     write()
   }
 
-  private func take(_ head: HTTPRequestHead) {
-    let request = ListenerRequest(
+  /// With the body so far.
+  private func request(_ head: HTTPRequestHead) -> ListenerRequest {
+    ListenerRequest(
       head.method.rawValue, head.uri,
       head.headers.map { ($0.name.lowercased(), HTTPHeaders.trimmed($0.value)) },
       body: body, version: isStream ? .http2 : head.version == .http1_0 ? .http1_0 : .http1_1)
+  }
+
+  private func take(_ head: HTTPRequestHead) {
+    let request = request(head)
+    let share = share
+    if share != nil { (body, self.share) = ([], nil) }
     let isLast = isStream || !head.isKeepAlive || desk.hasShut
     if isLast { isEnding = true }
     let number = first + turns.count
@@ -158,6 +168,8 @@ final class HTTPListenerHandler: ChannelDuplexHandler {
     guard let loop = context?.eventLoop else { return }
     let bound = NIOLoopBound(self, eventLoop: loop)
     desk.take(request) { answer in
+      // The body is read.
+      withExtendedLifetime(share) {}
       if loop.inEventLoop {
         bound.value.fill(number, answer)
       } else {
@@ -171,7 +183,7 @@ final class HTTPListenerHandler: ChannelDuplexHandler {
   /// APNs repeats the client's request ID in each response, exactly as the client wrote it.
   private static func name(_ head: HTTPRequestHead?) -> (header: String, id: String?) {
     let path = head.flatMap { try? $0.target() }?.path ?? head?.uri ?? ""
-    let isPush = !path.hasPrefix("/1/") && !path.hasPrefix("/4/")
+    let isPush = !["/1/", "/4/", "/v1/"].contains { path.hasPrefix($0) }
     let header = isPush ? "apns-id" : "apns-request-id"
     let said = head?.headers.first(name: header).flatMap { PushLimits.isUUID($0) ? $0 : nil }
     return (header, said)

@@ -11,6 +11,9 @@ final class RequestDesk: Sendable {
   /// The accepted host names. nil on a UNIX socket, which no web page can reach, and on an address
   /// beyond this machine, where tokens are required and the machine's names are unknown.
   private let names: ListenerNames?
+  private let bodies = BodyRoom()
+  /// Reads batches, which takes longer than the connections may wait.
+  private let reading = OperationQueue()
   private let isShut = Atomic(false)
   let figures = ListenerFigures()
 
@@ -21,6 +24,7 @@ final class RequestDesk: Sendable {
     names =
       listener.isLocal && listener.socket == nil ? ListenerNames(listeningOn: listener.host) : nil
     authorization = Mutex(try Self.authorization(listener, relay.apps()))
+    reading.maxConcurrentOperationCount = 1
   }
 
   static func authorization(
@@ -82,6 +86,31 @@ final class RequestDesk: Sendable {
     return target.path
   }
 
+  private func rules(for request: ListenerRequest) throws(ListenerResponse) -> RequestRules {
+    RequestRules(
+      apps: relay.apps(), app: listener.app, clientApps: try client(request),
+      waitMS: Int64(listener.waitS * 1000))
+  }
+
+  /// Only a client that may add entries gets the room for them. Any other one gets its response
+  /// instead of more room.
+  func limit(of request: ListenerRequest) -> BodyLimit {
+    do throws(ListenerResponse) {
+      var request = request
+      request.target = try path(request)
+      guard case .entries = try rules(for: request).order(request) else { return BodyLimit() }
+      return .ofBatch
+    } catch {
+      return BodyLimit(excess: error)
+    }
+  }
+
+  func share() -> BodyRoom.Share { BodyRoom.Share(of: bodies) }
+
+  static let fullOfBatches = ListenerResponse.refusal(
+    503, "ServiceUnavailable", "other batches take all the memory for them"
+  ).with("retry-after", "1")
+
   /// `report` is called exactly once, on any thread.
   func take(_ request: ListenerRequest, _ report: @escaping @Sendable (ListenerResponse) -> Void) {
     figures.began()
@@ -93,12 +122,10 @@ final class RequestDesk: Sendable {
       if hasShut { throw .refusal(503, "Shutdown", "the relay stops") }
       var request = request
       request.target = try path(request)
-      let rules = RequestRules(
-        apps: relay.apps(), app: listener.app, clientApps: try client(request),
-        waitMS: Int64(listener.waitS * 1000))
-      switch try rules.order(request) {
+      switch try rules(for: request).order(request) {
       case .push(let entry, let answering): push(entry, answering, answer)
       case .channels(let order): channels.carryOut(order, answer)
+      case .entries(let batch): reading.addOperation { self.add(batch, answer) }
       }
     } catch {
       answer(error)
@@ -133,9 +160,33 @@ final class RequestDesk: Sendable {
         relay.waits.queued(app: app, id: id, number, isNew: isNew, forMS: answering.waitMS)
       case .failed(let error):
         guard relay.waits.forget(app: app, id: id, number) else { return }
-        answer(
-          .refusal(503, "ServiceUnavailable", "the queue: \(error)").with("retry-after", "1"))
+        answer(Self.unqueued(error))
       }
     }
+  }
+
+  private func add(
+    _ batch: EntryBatch, _ answer: @escaping @Sendable (ListenerResponse) -> Void
+  ) {
+    let entries: [NewEntry]
+    do throws(EntryBatch.Fault) {
+      entries = try batch.entries()
+    } catch {
+      return answer(error.response)
+    }
+    guard !entries.isEmpty else { return answer(EntryBatch.response(added: 0, known: 0)) }
+    let (relay, app) = (relay, batch.app.name)
+    relay.queue.add(whole: entries) { result in
+      switch result {
+      case .success(let added):
+        relay.look(app)
+        answer(EntryBatch.response(added: added, known: entries.count - added))
+      case .failure(let error): answer(Self.unqueued(error))
+      }
+    }
+  }
+
+  private static func unqueued(_ error: any Error) -> ListenerResponse {
+    .refusal(503, "ServiceUnavailable", "the queue: \(error)").with("retry-after", "1")
   }
 }

@@ -9,6 +9,7 @@ struct RequestRules {
   enum Order: Sendable {
     case push(NewEntry, Answering)
     case channels(ManagementRequest)
+    case entries(EntryBatch)
   }
 
   /// When a push gets its response.
@@ -51,9 +52,15 @@ struct RequestRules {
       try Self.method(request, ["GET"])
       return .channels(
         ManagementRequest(.list, app: try app(request, bundle: parts[2]), bundle: parts[2]))
+    case (4, "v1") where parts[1] == "apps" && parts[3] == "entries":
+      try Self.method(request, ["POST"])
+      return .entries(try batch(request, for: parts[2]))
     default: throw .refusal(404, "BadPath", "there is no path \(path)")
     }
   }
+
+  /// Whether the target may name the entries of an app. Cheap, because pushes are asked too.
+  static func mayBeBatch(_ target: String) -> Bool { target.contains("/entries") }
 
   private static func method(_ request: ListenerRequest, _ known: [String]) throws(ListenerResponse)
   {
@@ -209,6 +216,32 @@ struct RequestRules {
   /// Accepts only digits.
   private static func number(_ text: String) -> Int64? {
     text.utf8.allSatisfy { $0 &- 0x30 < 10 } ? Int64(text) : nil
+  }
+
+  // MARK: Batches
+
+  private func batch(_ request: ListenerRequest, for name: String) throws(ListenerResponse)
+    -> EntryBatch
+  {
+    let app = try app(named: name.removingPercentEncoding ?? name)
+    let type = request.header("content-type") ?? ""
+    guard let form = EntryBatch.Form(type) else {
+      throw .refusal(
+        415, "UnsupportedMediaType",
+        "content-type is '\(type.prefix(100))', not application/json or application/x-ndjson")
+    }
+    return EntryBatch(app: app, apps: apps, form: form, body: request.body)
+  }
+
+  private func app(named name: String) throws(ListenerResponse) -> AppConfiguration {
+    // The apps of other clients are not revealed.
+    guard app ?? name == name, clientApps?.contains(name) ?? true else {
+      throw .refusal(403, "Forbidden", "'\(name.prefix(64))' is not an app of yours here")
+    }
+    guard let found = apps.first(where: { $0.name == name }) else {
+      throw .refusal(404, "UnknownApp", "there is no app '\(name.prefix(64))'")
+    }
+    return found
   }
 
   // MARK: The app of a request
