@@ -1,7 +1,6 @@
 import ArgumentParser
 import CommandOptions
 import Foundation
-import JSON
 import Relay
 
 struct Outcomes: ParsableCommand {
@@ -53,19 +52,15 @@ struct Outcomes: ParsableCommand {
 
   private func filter() throws -> OutcomeFilter {
     var filter = OutcomeFilter()
-    filter.ids = Set(id)
-    guard let only else { return filter }
-    filter.kinds = []
-    for word in only.split(separator: ",", omittingEmptySubsequences: false).map(String.init) {
-      if word == "gone" {
-        filter.wantsGone = true
-      } else if let kind = PushOutcome.Kind(rawValue: word) {
-        filter.kinds?.insert(kind)
-      } else {
-        let all = PushOutcome.Kind.allCases.map(\.rawValue).joined(separator: ", ")
-        throw ValidationError("--only has \(all) or gone, not '\(word)'")
+    if let only {
+      do throws(OutcomeFilter.UnknownWord) {
+        filter = try OutcomeFilter(
+          only: only.split(separator: ",", omittingEmptySubsequences: false).map(String.init))
+      } catch {
+        throw ValidationError("--only has \(OutcomeFilter.words), not '\(error.word)'")
       }
     }
+    filter.ids = Set(id)
     return filter
   }
 
@@ -81,7 +76,7 @@ struct Outcomes: ParsableCommand {
       do {
         let page = try reader.outcomes(filter, app: app, after: last)
         (last, hasRead, isInTrouble) = (page.last, true, false)
-        for row in page.rows { output.add(json ? Self.json(row, app) : Self.text(row)) }
+        for row in page.rows { output.add(json ? row.json(app: app) : Self.text(row)) }
         try output.write()
         guard page.isEnd else { continue }
         guard follow else { return }
@@ -103,17 +98,5 @@ struct Outcomes: ParsableCommand {
       outcome.token.text,
     ]
     return parts.map { LineOutput.shown($0) }.joined(separator: "  ")
-  }
-
-  private static func json(_ row: OutcomeRow, _ app: String) -> String {
-    let outcome = row.outcome
-    let number = Int64(row.number) == nil ? JSONLiteral.string(row.number) : row.number
-    return """
-      {"number":\(number),"app":\(JSONLiteral.string(app)),"id":\(JSONLiteral.string(row.id)),\
-      "position":\(outcome.position),"token":\(JSONLiteral.string(outcome.token.text)),\
-      "outcome":"\(outcome.kind.rawValue)","reason":\(JSONLiteral.string(outcome.reason)),\
-      "http_status":\(outcome.httpStatus),"apns_id":\(JSONLiteral.string(outcome.apnsID.text)),\
-      "deliveries":\(row.deliveries),"at":\(row.at)}
-      """
   }
 }

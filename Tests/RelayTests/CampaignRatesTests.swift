@@ -43,9 +43,9 @@ import Testing
         entry.campaign = campaign
         return entry
       }, at: 0)
-    let workerID = try queue.join(app: "shop", named: "w", at: 0)
+    let workerID = queue.join(app: "shop", named: "w", at: 0)
     let got = try queue.claim(workerID, room: count, at: 0)
-    try queue.record(
+    queue.record(
       got.map { EntryUpdate($0, [], .released(at: PacedTime.of(campaign))) }, by: workerID, at: 0)
   }
 
@@ -56,9 +56,7 @@ import Testing
       queue, app: "shop", lanes: lanes, room: room, unsent, except: { $0 == except }, at: now)
   }
 
-  private var due: Int {
-    get throws { try queue.depths(at: 0)["shop"]?.deferred ?? 0 }
-  }
+  private var due: Int { queue.depths(at: 0)["shop"]?.deferred ?? 0 }
 
   @Test mutating func itHoldsWhatIsSentInTwoSeconds() throws {
     #expect(rates.follow(["sale": 50]) == [])

@@ -76,9 +76,11 @@ import Testing
       + names(RedisLocation().tls)
       + names(all.status) + names(all.log) + 1
       // A proxy's password file has a line of its own.
-      + names(app) - 7 + 1
+      + names(app) - 8 + 1
       + names(app.credentials) + names(app.limits) + names(app.retry) + names(app.channels)
       + names(app.guarding) + names(app.quietHours)
+      // The secrets are in a file.
+      + names(app.webhook) - 1
       // A listener's type is printed, its name is a key.
       + names(HTTPListenerConfiguration())
       // Fingerprints have a line of their own, and another for each app.

@@ -209,6 +209,7 @@ package struct AppConfiguration: Equatable, Sendable {
   package var quietHours = QuietHours()
   package var retry = Retry()
   package var guarding = Guard()
+  package var webhook = WebhookConfiguration()
   package var delivery = Delivery.atLeastOnce
   package var collapseByID = false
   package var keepOrder = Order.none
@@ -248,6 +249,7 @@ package struct AppConfiguration: Equatable, Sendable {
         throw section.fault("min_responses", "must not be more than responses, \(rules.responses)")
       }
     },
+    .section("webhook", \.webhook, WebhookConfiguration.options, check: { try $0.check($1) }),
   ]
 }
 

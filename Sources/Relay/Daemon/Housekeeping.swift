@@ -11,6 +11,8 @@ final class Housekeeping: Sendable {
   private let queue: any QueueEngine
   private let log: Logger
   private let configuration = Mutex(RelayConfiguration())
+  /// What webhooks had in the queue at the last trim, of apps without one.
+  private let leftWebhooks = Mutex<[String: String]>([:])
 
   init(_ queue: any QueueEngine, log: Logger) {
     self.queue = queue
@@ -53,11 +55,30 @@ final class Housekeeping: Sendable {
     remove("gone devices", after: wanted.queue.goneRetentionS) {
       try queue.trimGone(before: $0, at: RelayClock.now)
     }
+    forgetWebhooks(of: wanted.apps.filter { $0.webhook.url == nil })
     for app in wanted.apps {
       remove("orders of \(app.name)", after: wanted.queue.outcomeRetentionS) {
         try OrderStore(queue, app: app.name).forgetOld(before: $0)
       }
     }
+  }
+
+  /// Otherwise the reader of a removed webhook would keep all outcomes.
+  private func forgetWebhooks(of apps: [AppConfiguration]) {
+    let left = leftWebhooks.withLock { $0 }
+    var still: [String: String] = [:]
+    for app in apps {
+      do {
+        still[app.name] = try WebhookPlace.forget(queue, app: app.name, unchanged: left[app.name])
+        if left[app.name] != nil, still[app.name] == nil {
+          log.notice("the reader of the removed webhook of \(app.name) has ended")
+        }
+      } catch {
+        still[app.name] = left[app.name]
+        log.warning("the reader of the removed webhook of \(app.name) cannot be ended: \(error)")
+      }
+    }
+    leftWebhooks.withLock { $0 = still }
   }
 
   /// Nothing is removed after 0 s.

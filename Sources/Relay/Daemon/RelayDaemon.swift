@@ -18,6 +18,9 @@ package final class RelayDaemon: @unchecked Sendable {
     configuration: ListenerConfiguration, listener: any RelayListener
   )
 
+  /// How long the end waits for a webhook's request.
+  private static let webhookWait = DispatchTimeInterval.seconds(2)
+
   private let file: String
   private let queue: any QueueEngine
   private let log: Logger
@@ -29,6 +32,8 @@ package final class RelayDaemon: @unchecked Sendable {
   private var workers: [Running] = []
   /// Workers of apps that were removed or changed, which are ending.
   private var leaving: [AppWorker] = []
+  /// By app. Also used by the status server's threads.
+  private let webhooks = Mutex<[String: Webhook]>([:])
   private let listenerQueue: ListenerQueue
   private let waits: OutcomeWaits
   private let badTokens: BadTokens
@@ -107,6 +112,9 @@ package final class RelayDaemon: @unchecked Sendable {
     } catch {
       faults.append("\(error)")
     }
+    for app in configuration.apps {
+      warnings += app.webhook.warnings.map { "apps.\(app.name).webhook: \($0)" }
+    }
     for listener in configuration.listeners {
       do {
         let own: [String]
@@ -138,6 +146,7 @@ package final class RelayDaemon: @unchecked Sendable {
     publish()
     if let port = configuration.status.port { try openStatus(port) }
     signals.takeOrders()
+    tell(of: configuration)
     for one in workers { one.worker.start() }
     listenerQueue.start()
     waits.start()
@@ -181,6 +190,24 @@ package final class RelayDaemon: @unchecked Sendable {
   private func publish() {
     let all = workers.map { (app: $0.worker.app.name, worker: $0.worker) }
     running.withLock { $0 = all }
+  }
+
+  /// Unchanged webhooks continue.
+  private func tell(of wanted: RelayConfiguration) {
+    let old = webhooks.withLock { $0 }
+    var new: [String: Webhook] = [:]
+    for app in wanted.apps {
+      if let kept = old[app.name], kept.isFor(app, wanted.queue) {
+        new[app.name] = kept
+      } else {
+        old[app.name]?.end()
+        new[app.name] = Webhook(app, wanted.queue, queue: queue, log: log.of(app))
+        new[app.name]?.start()
+        for warning in app.webhook.warnings { log.warning("apps.\(app.name).webhook: \(warning)") }
+      }
+    }
+    for (app, gone) in old where new[app] == nil { gone.end() }
+    webhooks.withLock { $0 = new }
   }
 
   // MARK: Listeners
@@ -310,13 +337,16 @@ package final class RelayDaemon: @unchecked Sendable {
     configuration.drainS = wanted.drainS
     configuration.apps = wanted.apps
     housekeeping.use(configuration)
+    tell(of: configuration)
     var before = workers
     workers = []
     for app in wanted.apps {
       let index = before.firstIndex { $0.worker.app.name == app.name }
       var old = index.map { before.remove(at: $0) }
       var same = app
-      if let old { same.credentials = old.worker.app.credentials }
+      if let old {
+        (same.credentials, same.webhook) = (old.worker.app.credentials, old.worker.app.webhook)
+      }
       do {
         if var kept = old, sameQueue, same == kept.worker.app {
           let files = app.credentials.files.map(FileMark.of)
@@ -378,6 +408,9 @@ package final class RelayDaemon: @unchecked Sendable {
     waits.end()
     badTokens.end()
     for listener in listeners { listener.close() }
+    let webhooks = webhooks.withLock { Array($0.values) }
+    for webhook in webhooks { webhook.end() }
+    for webhook in webhooks { webhook.wait(upTo: Self.webhookWait) }
     let lost = (all + leaving).reduce(0) { $0 + $1.lostOutcomes }
     log.notice(lost == 0 ? "stopped" : "stopped, and \(lost) outcomes are not recorded")
     return lost
@@ -421,7 +454,11 @@ package final class RelayDaemon: @unchecked Sendable {
         type: "text/plain; version=0.0.4; charset=utf-8",
         body: MetricsText.of(
           all, depths?.mapValues(\.depth), isWhole: path != "/metrics",
-          listeners: listeners.withLock { $0.map { ($0.listener.name, $0.listener.figures) } }))
+          listeners: listeners.withLock { $0.map { ($0.listener.name, $0.listener.figures) } },
+          webhooks: webhooks.withLock { $0.map { ($0.key, $0.value.figures) } }.sorted {
+            $0.0 < $1.0
+          }
+        ))
     default: return console.response(request)
     }
   }

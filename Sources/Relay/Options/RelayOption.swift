@@ -70,18 +70,18 @@ struct RelayOption<Settings>: Sendable {
     value(key, field, meaning, shown: { $0.rawValue }) { try $0.choice($1, $2) }
   }
 
-  /// Keys below a key. `check` looks at several of them together.
+  /// Keys below a key. `check` looks at several of them together, and may read what they name.
   static func section<Part>(
     _ key: String, _ field: Field<Part>,
     _ options: @escaping @Sendable (Part) -> [RelayOption<Part>],
-    check: @escaping @Sendable (Part, ConfigurationSection) throws -> Void = { _, _ in }
+    check: @escaping @Sendable (inout Part, ConfigurationSection) throws -> Void = { _, _ in }
   ) -> Self {
     Self(
       key: key,
       read: {
         guard let section = try $0.section(key) else { return }
         try section.read(options($1[keyPath: field]), into: &$1[keyPath: field])
-        try check($1[keyPath: field], section)
+        try check(&$1[keyPath: field], section)
         try section.end()
       },
       write: { settings, text in
@@ -92,7 +92,7 @@ struct RelayOption<Settings>: Sendable {
 
   static func section<Part>(
     _ key: String, _ field: Field<Part>, _ options: [RelayOption<Part>],
-    check: @escaping @Sendable (Part, ConfigurationSection) throws -> Void = { _, _ in }
+    check: @escaping @Sendable (inout Part, ConfigurationSection) throws -> Void = { _, _ in }
   ) -> Self { section(key, field, { _ in options }, check: check) }
 
   /// The same key as a part of other settings.

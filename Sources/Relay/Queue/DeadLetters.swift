@@ -39,6 +39,29 @@ package struct OutcomeFilter: Equatable, Sendable {
 
   package init() {}
 
+  /// What an outcome may be selected by.
+  package static let words =
+    PushOutcome.Kind.allCases.map(\.rawValue).joined(separator: ", ") + " or gone"
+
+  /// Only outcomes of these kinds, or of gone devices. Throws the first word that is neither.
+  package init(only words: [String]) throws(UnknownWord) {
+    var kinds: Set<PushOutcome.Kind> = []
+    for word in words {
+      if word == "gone" {
+        wantsGone = true
+      } else if let kind = PushOutcome.Kind(rawValue: word) {
+        kinds.insert(kind)
+      } else {
+        throw UnknownWord(word: word)
+      }
+    }
+    self.kinds = kinds
+  }
+
+  package struct UnknownWord: Error {
+    package var word: String
+  }
+
   package func takes(_ id: String, _ outcome: PushOutcome) -> Bool {
     guard ids.isEmpty || ids.contains(id) else { return false }
     guard let kinds else { return true }

@@ -1,7 +1,7 @@
 /// A durable queue. Every call may come from any thread and is atomic: after it has returned, its
 /// changes survive kill -9. Times are UNIX milliseconds.
 package protocol QueueEngine: EntryQueue, CampaignStore, DeadLetterStore, BadTokenStore,
-  AppStateStore, ProviderTokenStore, ConnectionQuotaStore
+  AppStateStore, ProviderTokenStore, ConnectionQuotaStore, ReaderStore
 {
   /// Warnings for the operator, such as that the queue is lost when its server stops.
   var warnings: [String] { get }

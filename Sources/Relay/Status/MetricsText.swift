@@ -43,7 +43,8 @@ struct MetricsText {
   /// in the metrics of one of the queue's relays only, so that a sum over the relays is right.
   static func of(
     _ figures: [(app: String, figures: WorkerFigures)], _ depths: [String: QueueDepth]?,
-    isWhole: Bool, listeners: [(name: String, figures: ListenerFigures.Shown)] = []
+    isWhole: Bool, listeners: [(name: String, figures: ListenerFigures.Shown)] = [],
+    webhooks: [(app: String, figures: WebhookFigures)] = []
   ) -> String {
     var all = MetricsText()
     all.add(
@@ -138,6 +139,18 @@ struct MetricsText {
           "certificate_expiry_timestamp_seconds", "Expiry of the certificate in UNIX seconds.",
           Int(end))
       }
+    }
+    for (app, figures) in webhooks {
+      subject = ("app", app)
+      counter(
+        "webhook_delivered", "Outcomes that the webhook's receiver accepted.", figures.delivered)
+      counter(
+        "webhook_failed", "Requests that the webhook's receiver did not accept.", figures.failed)
+      gauge(
+        "webhook_lag_seconds", "Age of the oldest outcome that waits for the webhook.", figures.lagS
+      )
+      gauge(
+        "webhook_failing", "1 while the webhook's requests fail.", figures.problem == nil ? 0 : 1)
     }
     for (name, figures) in listeners {
       subject = ("listener", name)

@@ -65,6 +65,8 @@ final class MemoryQueue: QueueEngine {
     var badTokens: [(app: String, token: BadToken)] = []
     var feedback: [String: [String: Int64]] = [:]
     var values: [[String]: String] = [:]
+    /// By app and name.
+    var readers: [[String]: String] = [:]
     var tokens: [[String]: SharedToken] = [:]
     var makers: [[String]: (number: Int64, until: Int64)] = [:]
 
@@ -340,8 +342,12 @@ final class MemoryQueue: QueueEngine {
   func trim(before: Int64) -> Int {
     state.withLock { state in
       let waiting = Set((state.rows + state.dead).map { [$0.content.app, $0.content.id] })
-      let old = state.outcomes.filter { $0.at < before && !waiting.contains([$0.app, $0.id]) }
-      state.outcomes.removeAll { $0.at < before && !waiting.contains([$0.app, $0.id]) }
+      let read = state.readers.values.compactMap { Int64($0) }.min() ?? .max
+      let old = state.outcomes.filter {
+        $0.at < before && $0.number <= read && !waiting.contains([$0.app, $0.id])
+      }
+      let gone = Set(old.map(\.number))
+      state.outcomes.removeAll { gone.contains($0.number) }
       for one in old { state.ids.remove([one.app, one.id]) }
       for (app, all) in state.campaigns {
         state.campaigns[app] = all.filter { $0.value.changed >= before }
@@ -516,6 +522,22 @@ final class MemoryQueue: QueueEngine {
       state.values[[app, name]] = text
       return true
     }
+  }
+
+  func reader(_ name: String, app: String) -> String? {
+    state.withLock { $0.readers[[app, name]] }
+  }
+
+  func moveReader(_ name: String, app: String, from old: String?, to number: String?) -> Bool {
+    state.withLock { state in
+      guard state.readers[[app, name]] == old else { return false }
+      state.readers[[app, name]] = number
+      return true
+    }
+  }
+
+  func lastOutcome(app: String) -> String {
+    state.withLock { "\($0.outcomes.map(\.number).max() ?? 0)" }
   }
 
   func leaseConnections(
