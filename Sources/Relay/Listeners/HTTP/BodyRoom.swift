@@ -2,21 +2,22 @@ import Synchronization
 
 /// How much of a request's body is read.
 struct BodyLimit {
-  /// More than APNs accepts in any payload, so that an oversized payload is reported as such.
-  private static let ofPush = 16 * 1024
-
-  var bytes = ofPush
+  var bytes: Int
   /// The response to a longer body.
-  var excess = ListenerResponse.refusal(
-    413, "PayloadTooLarge", "the body has more than \(ofPush) bytes")
+  var excess: ListenerResponse
   /// Whether it needs a share of the listener's room.
   var needsRoom = false
 
-  static let ofBatch = Self(
-    bytes: EntryBatch.longestBody,
-    excess: .refusal(
-      413, "PayloadTooLarge", "the body has more than \(EntryBatch.longestBody) bytes"),
-    needsRoom: true)
+  init(_ bytes: Int, excess: ListenerResponse? = nil, needsRoom: Bool = false) {
+    self.bytes = bytes
+    self.excess =
+      excess ?? .refusal(413, "PayloadTooLarge", "the body has more than \(bytes) bytes")
+    self.needsRoom = needsRoom
+  }
+
+  /// More than APNs accepts in any payload, so that an oversized payload is reported as such.
+  static let ofPush = Self(16 * 1024)
+  static let ofBatch = Self(EntryBatch.longestBody, needsRoom: true)
 }
 
 /// The memory for the bodies of batches, which all connections of a listener share.

@@ -30,7 +30,7 @@ final class HTTPListenerHandler: ChannelDuplexHandler {
   private var context: ChannelHandlerContext?
   private var head: HTTPRequestHead?
   private var body: [UInt8] = []
-  private var limit = BodyLimit()
+  private var limit = BodyLimit.ofPush
   /// The body's part of the listener's room, if it needs one.
   private var share: BodyRoom.Share?
   /// Whether the whole request was read.
@@ -90,7 +90,7 @@ final class HTTPListenerHandler: ChannelDuplexHandler {
       isWhole = false
       owesContinue = false
       body.removeAll(keepingCapacity: true)
-      limit = RequestRules.mayBeBatch(head.uri) ? desk.limit(of: request(head)) : BodyLimit()
+      limit = RequestRules.mayBeBatch(head.uri) ? desk.limit(of: request(head)) : .ofPush
       share = limit.needsRoom ? desk.share() : nil
       expectation(of: head, context)
     case .body(let bytes):

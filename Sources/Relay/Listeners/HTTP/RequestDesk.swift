@@ -98,10 +98,10 @@ final class RequestDesk: Sendable {
     do throws(ListenerResponse) {
       var request = request
       request.target = try path(request)
-      guard case .entries = try rules(for: request).order(request) else { return BodyLimit() }
+      guard case .entries = try rules(for: request).order(request) else { return .ofPush }
       return .ofBatch
     } catch {
-      return BodyLimit(excess: error)
+      return BodyLimit(BodyLimit.ofPush.bytes, excess: error)
     }
   }
 

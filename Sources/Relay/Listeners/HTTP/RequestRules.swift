@@ -60,7 +60,9 @@ struct RequestRules {
   }
 
   /// Whether the target may name the entries of an app. Cheap, because pushes are asked too.
-  static func mayBeBatch(_ target: String) -> Bool { target.contains("/entries") }
+  static func mayBeBatch(_ target: String) -> Bool {
+    !target.hasPrefix("/3/") && target.contains("/entries")
+  }
 
   private static func method(_ request: ListenerRequest, _ known: [String]) throws(ListenerResponse)
   {
