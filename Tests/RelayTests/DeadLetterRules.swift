@@ -167,6 +167,24 @@ extension QueueRules {
     #expect(try letters(queue).map(\.number) == old.map(\.number))
   }
 
+  /// A relay that hung records what it got long ago, when the entry has another number.
+  @Test(arguments: Engine.here) func aLateOutcomeCountsOnce(_ engine: Engine) throws {
+    let queue = try open(engine)
+    _ = try queue.enqueue([entry("a")], at: now)
+    let workerID = try join(queue)
+    let old = try #require(try queue.claim(workerID, room: 9, at: now).first)
+    let dead = EntryUpdate(old, [outcome(0, .dead)], .dead(line: "died"))
+    try queue.record([dead], by: workerID, at: now)
+    #expect(try retry(queue) == [1])
+    let new = try queue.claim(workerID, room: 9, at: now)
+    #expect(new.count == 1)
+    try queue.record([EntryUpdate(old, [outcome(0, .accepted)], .finished)], by: workerID, at: now)
+    try queue.record(
+      new.map { EntryUpdate($0, [outcome(0, .rejected)], .finished) }, by: workerID, at: now)
+    #expect(try place.ends().count == 1)
+    #expect(try queue.enqueue([entry("a")], at: now) == 0)
+  }
+
   /// Removes the outcomes of an ID, as relays before 0.2.0 did in time.
   private func forget(_ id: String) throws {
     if let sqlite = place as? SQLitePlace {

@@ -6,7 +6,7 @@ import Testing
 
 /// Files of each layout that the queue has had, made by layouts.sql.
 @Suite struct SQLiteLayoutTests {
-  static let layouts = ["1-without-channel", "1", "2", "3-loose", "3", "4", "5", "6"]
+  static let layouts = ["1-without-channel", "1", "2", "3-loose", "3", "4", "5", "6", "7"]
 
   private let now = QueueRules.now
   private let place: SQLitePlace
@@ -42,7 +42,7 @@ import Testing
 
   /// Relays of other versions wrote their version number into files without changing them, and so
   /// does a producer that runs the text of --print-schema.
-  @Test(arguments: layouts, [nil, 2, 3, 4, 5, 6, SQLiteSchema.version])
+  @Test(arguments: layouts, [nil, 2, 3, 4, 5, 6, 7, SQLiteSchema.version])
   func eachLayoutBecomesTheOneOfNow(_ layout: String, _ number: Int?) throws {
     try make(layout)
     let tables = try place.strings("SELECT name FROM sqlite_master")
@@ -69,7 +69,7 @@ import Testing
       DELETE FROM entries WHERE id = 'gone';
       INSERT INTO workers VALUES (7, 'shop', 'old 1', 1);
       INSERT INTO outcomes VALUES (9, 'shop', 'held', 0, '00', 'accepted', '', 200, 'x', 1, 1);
-      INSERT INTO gone VALUES ('shop', '0a', 3);
+      INSERT INTO gone (app, token, since) VALUES ('shop', '0a', 3);
       INSERT INTO dead (number, app, id, token, payload, made, deliveries, \(story), at)
         VALUES (1000, 'shop', 'dead', '00', '{}', 1, 5, 'died with it', 2);
       INSERT INTO provider_tokens VALUES ('TEAM', 'KEY', 'jwt', 1);
@@ -113,6 +113,45 @@ import Testing
       #expect(bad.map(\.token) == ["0b", "0d"])
       #expect(bad.map(\.number) == [7, 9])
     }
+  }
+
+  /// Version 8 moved the IDs into a table of their own.
+  @Test func outcomesStayWithTheirIDs() throws {
+    try make("7")
+    try write(
+      """
+      INSERT INTO entries (app, id, tokens, payload) VALUES ('shop', 'half', '["00","01"]', '{}');
+      INSERT INTO outcomes VALUES
+        (1, 'shop', 'half', 1, '01', 'accepted', '', 200, 'x', 1, 1),
+        (2, 'shop', 'ended', 0, '02', 'accepted', '', 200, 'x', 1, 1),
+        (3, 'shop', 'twice', 0, '03', 'dead', '', 0, 'x', 5, 1),
+        (4, 'shop', 'ended', 1, '04', 'rejected', 'BadDeviceToken', 400, 'x', 1, 1),
+        (7, 'shop', 'late', 0, '05', 'dead', '', 0, 'x', 5, 1);
+      INSERT INTO dead (number, app, id, token, payload, made, deliveries, at) VALUES
+        (1000, 'shop', 'twice', '03', '{}', 1, 5, 2), (2000, 'shop', 'twice', '03', '{}', 1, 5, 3),
+        (3000, 'shop', 'late', '05', '{}', 1, 5, 3), (4000, 'shop', 'free', '06', '{}', 1, 5, 3);
+      """)
+    let all = "SELECT number || id || position || token || outcome || reason FROM outcomes"
+    let before = try place.strings(all)
+    let queue = try place.open()
+    #expect(try place.strings(all) == before)
+    func add(_ ids: String...) throws -> Int {
+      try queue.enqueue(
+        ids.map { NewEntry(app: "shop", id: $0, token: "00", payload: "{}") }, at: now)
+    }
+    #expect(try add("half", "ended", "twice", "late") == 0)
+    let letters = try queue.deadLetters(app: "shop", ids: [], after: "", most: 9)
+    #expect(letters.map(\.devices) == [0, 1, 1, 0])
+    #expect(try queue.retry(letters, app: "shop", at: now) == ["2000": 1, "3000": 1])
+    #expect(try add("free") == 1)
+    let workerID = try queue.join(app: "shop", named: "test", at: now)
+    let got = try queue.claim(workerID, room: 9, at: now)
+    #expect(got.map(\.content.id) == ["half", "twice", "late", "free"])
+    #expect(got.map(\.resolved) == [[1], [], [], []])
+    // An entry that waits keeps the outcomes that it has.
+    #expect(try queue.trim(before: now) == 2)
+    #expect(try add("half", "ended", "twice", "late") == 1)
+    #expect(try place.strings("SELECT number FROM outcomes") == ["1"])
   }
 
   @Test func lanesAreKept() throws {

@@ -67,6 +67,50 @@ import Testing
     #expect(try place.ends() == ["2/0 accepted", "3/0 accepted"])
   }
 
+  /// Producers use plain SQL, and so do operators.
+  @Test func anIDIsKnownAsLongAsItsEntryOrAnOutcome() throws {
+    let queue = try place.open()
+    func add(_ id: String) throws -> Int {
+      try DatabaseQueue(path: place.file).write {
+        try $0.execute(
+          sql: """
+            INSERT OR IGNORE INTO entries (app, id, token, payload)
+            VALUES ('shop', CAST(\(id) AS TEXT), '00', '{}')
+            """)
+        return $0.changesCount
+      }
+    }
+    func finish(_ kind: PushOutcome.Kind = .accepted) throws {
+      let workerID = try queue.join(app: "shop", named: "test", at: now)
+      let outcome = PushOutcome(position: 0, token: "00", kind: kind)
+      try queue.record(
+        queue.claim(workerID, room: 9, at: now).map { EntryUpdate($0, [outcome], .finished) },
+        by: workerID, at: now)
+    }
+    #expect(try add("'a'") == 1)
+    #expect(try add("'a'") == 0)
+    try place.write("DELETE FROM entries")
+    #expect(try add("'a'") == 1)
+    try finish()
+    #expect(try add("'a'") == 0)
+    #expect(try place.strings("SELECT id FROM ids") == ["a"])
+    try place.write("DELETE FROM outcomes")
+    #expect(try add("'a'") == 1)
+    try finish()
+    #expect(try queue.trim(before: now + 1) == 1)
+    #expect(try place.strings("SELECT id FROM ids") == [])
+    // Its outcome has a repaired ID.
+    #expect(try add("x'5AEB'") == 1)
+    try finish()
+    var filter = OutcomeFilter()
+    filter.ids = ["Z\u{FFFD} (entry 4)"]
+    let page = try queue.outcomes(filter, app: "shop", after: "0")
+    #expect(page.rows.map(\.id) == ["Z\u{FFFD} (entry 4)"])
+    #expect(try place.strings("SELECT entry FROM ids") == ["4"])
+    #expect(try queue.trim(before: now + 1) == 1)
+    #expect(try place.strings("SELECT id FROM ids") == [])
+  }
+
   @Test func goneDevicesKeepTheirLatestTime() throws {
     let queue = try place.open()
     _ = try queue.enqueue(

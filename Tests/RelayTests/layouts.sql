@@ -8,13 +8,14 @@ PRAGMA user_version = 3;  --: 3-loose 3
 PRAGMA user_version = 4;  --: 4 4
 PRAGMA user_version = 5;  --: 5 5
 PRAGMA user_version = 6;  --: 6 6
+PRAGMA user_version = 7;  --: 7 7
 CREATE TABLE IF NOT EXISTS entries (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   app TEXT NOT NULL,
   id TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND 64),
   token TEXT,
   tokens TEXT,
-  channel TEXT,  --: 1 6
+  channel TEXT,  --: 1 7
   payload TEXT NOT NULL,
   topic TEXT,
   push_type TEXT,
@@ -22,39 +23,42 @@ CREATE TABLE IF NOT EXISTS entries (
   expiry INTEGER,
   collapse_id TEXT,
   deadline INTEGER,
-  lane TEXT NOT NULL DEFAULT 'normal',  --: 6 6
+  lane TEXT NOT NULL DEFAULT 'normal',  --: 6 7
+  campaign TEXT,  --: 7 7
   made INTEGER NOT NULL DEFAULT (CAST(strftime('%s', 'now') AS INTEGER)),
   due INTEGER NOT NULL DEFAULT 0,
   worker INTEGER,
   deliveries INTEGER NOT NULL DEFAULT 0,
   answers INTEGER NOT NULL DEFAULT 0,  --: 1-without-channel 4
-  deferrals INTEGER NOT NULL DEFAULT 0,  --: 5 6
+  deferrals INTEGER NOT NULL DEFAULT 0,  --: 5 7
   story TEXT,  --: 1-without-channel 4
-  history TEXT,  --: 5 6
+  history TEXT,  --: 5 7
   UNIQUE (app, id),
   CHECK ((token IS NULL) <> (tokens IS NULL)),  --: 1-without-channel 1-without-channel
-  CHECK ((token IS NULL) + (tokens IS NULL) + (channel IS NULL) = 2),  --: 1 6
+  CHECK ((token IS NULL) + (tokens IS NULL) + (channel IS NULL) = 2),  --: 1 7
   CHECK (typeof(app) = 'text' AND typeof(id) = 'text' AND typeof(payload) = 'text'),
   CHECK (typeof(coalesce(token, tokens)) = 'text' AND typeof(coalesce(topic, '')) = 'text'),  --: 1-without-channel 1-without-channel
-  CHECK (typeof(coalesce(token, tokens, channel)) = 'text' AND typeof(coalesce(topic, '')) = 'text'),  --: 1 6
+  CHECK (typeof(coalesce(token, tokens, channel)) = 'text' AND typeof(coalesce(topic, '')) = 'text'),  --: 1 7
   CHECK (typeof(coalesce(push_type, '')) = 'text' AND typeof(coalesce(collapse_id, '')) = 'text'),
   CHECK (typeof(coalesce(priority, 0)) = 'integer' AND typeof(coalesce(expiry, 0)) = 'integer'),
   CHECK (typeof(coalesce(deadline, 0)) = 'integer' AND typeof(made) = 'integer'),  --: 1-without-channel 3-loose
   CHECK (typeof(due) = 'integer' AND typeof(coalesce(worker, 0)) = 'integer'),  --: 1-without-channel 3-loose
   CHECK (typeof(deliveries) = 'integer' AND typeof(answers) = 'integer')  --: 1-without-channel 3-loose
-  CHECK (typeof(coalesce(deadline, 0)) = 'integer' AND typeof(made) = 'integer' AND made >= 0),  --: 3 6
-  CHECK (typeof(due) = 'integer' AND due >= 0),  --: 3 6
-  CHECK (typeof(coalesce(worker, 0)) = 'integer' AND (worker IS NULL OR deliveries > 0)),  --: 3 6
-  CHECK (typeof(deliveries) = 'integer' AND deliveries BETWEEN 0 AND 1000000000),  --: 3 6
+  CHECK (typeof(coalesce(deadline, 0)) = 'integer' AND typeof(made) = 'integer' AND made >= 0),  --: 3 7
+  CHECK (typeof(due) = 'integer' AND due >= 0),  --: 3 7
+  CHECK (typeof(coalesce(worker, 0)) = 'integer' AND (worker IS NULL OR deliveries > 0)),  --: 3 7
+  CHECK (typeof(deliveries) = 'integer' AND deliveries BETWEEN 0 AND 1000000000),  --: 3 7
   CHECK (typeof(answers) = 'integer' AND answers BETWEEN 0 AND 1000000000)  --: 3 4
-  CHECK (typeof(deferrals) = 'integer' AND deferrals BETWEEN 0 AND 1000000000)  --: 5 6
+  CHECK (typeof(deferrals) = 'integer' AND deferrals BETWEEN 0 AND 1000000000)  --: 5 7
 );
 CREATE INDEX IF NOT EXISTS entries_new ON entries (app, number)  --: 1-without-channel 5
-CREATE INDEX IF NOT EXISTS entries_new ON entries (app, lane, number)  --: 6 6
+CREATE INDEX IF NOT EXISTS entries_new ON entries (app, lane, number)  --: 6 7
   WHERE worker IS NULL AND due = 0;
 CREATE INDEX IF NOT EXISTS entries_later ON entries (app, due)  --: 1-without-channel 5
-CREATE INDEX IF NOT EXISTS entries_later ON entries (app, lane, due)  --: 6 6
+CREATE INDEX IF NOT EXISTS entries_later ON entries (app, lane, due)  --: 6 7
   WHERE worker IS NULL AND due > 0;
+CREATE INDEX IF NOT EXISTS entries_campaign ON entries (app, campaign, due)  --: 7 7
+  WHERE campaign IS NOT NULL;  --: 7 7
 CREATE INDEX IF NOT EXISTS entries_held ON entries (worker) WHERE worker IS NOT NULL;
 CREATE TABLE IF NOT EXISTS outcomes (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -73,41 +77,49 @@ CREATE TABLE IF NOT EXISTS outcomes (
 CREATE TRIGGER IF NOT EXISTS entries_once BEFORE INSERT ON entries
   WHEN EXISTS (SELECT 1 FROM outcomes WHERE app = NEW.app AND id = NEW.id)
   BEGIN SELECT RAISE(IGNORE); END;
-CREATE TRIGGER IF NOT EXISTS entries_lane BEFORE INSERT ON entries  --: 6 6
-  WHEN coalesce(NEW.lane, '') NOT IN ('urgent', 'normal', 'bulk')  --: 6 6
+CREATE TRIGGER IF NOT EXISTS entries_lane BEFORE INSERT ON entries  --: 6 7
+  WHEN coalesce(NEW.lane, '') NOT IN ('urgent', 'normal', 'bulk')  --: 6 7
   BEGIN SELECT RAISE(ABORT, 'lane is urgent, normal or bulk'); END;  --: 6 6
-CREATE TRIGGER IF NOT EXISTS entries_due BEFORE INSERT ON entries  --: 6 6
-  WHEN NEW.due IS NOT 0 AND (  --: 6 6
-    NEW.due IS NULL OR NEW.due < 0 OR NEW.due > 1000 * CAST(strftime('%s', 'now') AS INTEGER) + 31622400000  --: 6 6
-    OR NEW.due >= 1000000000 AND NEW.due < 100000000000)  --: 6 6
-  BEGIN SELECT RAISE(ABORT, 'due is in UNIX milliseconds, at most a year ahead'); END;  --: 6 6
+    OR NEW.campaign IS NOT NULL AND (typeof(NEW.campaign) <> 'text'  --: 7 7
+      OR length(NEW.campaign) NOT BETWEEN 1 AND 64)  --: 7 7
+  BEGIN  --: 7 7
+    SELECT CASE WHEN NEW.lane IN ('urgent', 'normal', 'bulk')  --: 7 7
+      THEN RAISE(ABORT, 'campaign is text of 1 to 64 characters')  --: 7 7
+      ELSE RAISE(ABORT, 'lane is urgent, normal or bulk') END;  --: 7 7
+  END;  --: 7 7
+CREATE TRIGGER IF NOT EXISTS entries_due BEFORE INSERT ON entries  --: 6 7
+  WHEN NEW.due IS NOT 0 AND (  --: 6 7
+    NEW.due IS NULL OR NEW.due < 0 OR NEW.due > 1000 * CAST(strftime('%s', 'now') AS INTEGER) + 31622400000  --: 6 7
+    OR NEW.due >= 1000000000 AND NEW.due < 100000000000)  --: 6 7
+  BEGIN SELECT RAISE(ABORT, 'due is in UNIX milliseconds, at most a year ahead'); END;  --: 6 7
 CREATE TABLE IF NOT EXISTS gone (
   app TEXT NOT NULL,
   token TEXT NOT NULL,
   since INTEGER NOT NULL,
+  at INTEGER NOT NULL DEFAULT 0,  --: 7 7
   PRIMARY KEY (app, token)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS bad (  --: 2 4
-CREATE TABLE IF NOT EXISTS bad_tokens (  --: 5 6
-  number INTEGER PRIMARY KEY AUTOINCREMENT,  --: 2 6
-  app TEXT NOT NULL,  --: 2 6
-  token TEXT NOT NULL,  --: 2 6
-  at INTEGER NOT NULL,  --: 2 6
-  UNIQUE (app, token)  --: 2 6
-);  --: 2 6
-CREATE TABLE IF NOT EXISTS feedback (  --: 2 6
-  app TEXT NOT NULL,  --: 2 6
-  token TEXT NOT NULL,  --: 2 6
-  since INTEGER NOT NULL,  --: 2 6
-  PRIMARY KEY (app, token)  --: 2 6
-) WITHOUT ROWID;  --: 2 6
+CREATE TABLE IF NOT EXISTS bad_tokens (  --: 5 7
+  number INTEGER PRIMARY KEY AUTOINCREMENT,  --: 2 7
+  app TEXT NOT NULL,  --: 2 7
+  token TEXT NOT NULL,  --: 2 7
+  at INTEGER NOT NULL,  --: 2 7
+  UNIQUE (app, token)  --: 2 7
+);  --: 2 7
+CREATE TABLE IF NOT EXISTS feedback (  --: 2 7
+  app TEXT NOT NULL,  --: 2 7
+  token TEXT NOT NULL,  --: 2 7
+  since INTEGER NOT NULL,  --: 2 7
+  PRIMARY KEY (app, token)  --: 2 7
+) WITHOUT ROWID;  --: 2 7
 CREATE TABLE IF NOT EXISTS dead (
   number INTEGER PRIMARY KEY,
   app TEXT NOT NULL,
   id TEXT NOT NULL,
   token TEXT,
   tokens TEXT,
-  channel TEXT,  --: 1 6
+  channel TEXT,  --: 1 7
   payload TEXT NOT NULL,
   topic TEXT,
   push_type TEXT,
@@ -115,13 +127,23 @@ CREATE TABLE IF NOT EXISTS dead (
   expiry INTEGER,
   collapse_id TEXT,
   deadline INTEGER,
-  lane TEXT NOT NULL DEFAULT 'normal',  --: 6 6
+  lane TEXT NOT NULL DEFAULT 'normal',  --: 6 7
+  campaign TEXT,  --: 7 7
   made INTEGER NOT NULL,
   deliveries INTEGER NOT NULL,
   story TEXT,  --: 1-without-channel 4
-  history TEXT,  --: 5 6
+  history TEXT,  --: 5 7
   at INTEGER NOT NULL
 );
+CREATE INDEX IF NOT EXISTS dead_id ON dead (app, id);  --: 7 7
+CREATE TABLE IF NOT EXISTS campaigns (  --: 7 7
+  app TEXT NOT NULL,  --: 7 7
+  campaign TEXT NOT NULL,  --: 7 7
+  outcome TEXT NOT NULL,  --: 7 7
+  devices INTEGER NOT NULL,  --: 7 7
+  changed INTEGER NOT NULL,  --: 7 7
+  PRIMARY KEY (app, campaign, outcome)  --: 7 7
+) WITHOUT ROWID;  --: 7 7
 CREATE TABLE IF NOT EXISTS readers (
   name TEXT PRIMARY KEY,
   number INTEGER NOT NULL
@@ -132,40 +154,40 @@ CREATE TABLE IF NOT EXISTS workers (
   name TEXT NOT NULL,
   heard INTEGER NOT NULL
 );
-CREATE TABLE IF NOT EXISTS connections (  --: 3-loose 6
-  worker INTEGER PRIMARY KEY,  --: 3-loose 6
-  app TEXT NOT NULL,  --: 3-loose 6
-  held INTEGER NOT NULL,  --: 3-loose 6
-  wanted INTEGER NOT NULL,  --: 3-loose 6
-  needed INTEGER NOT NULL  --: 3-loose 6
-);  --: 3-loose 6
-CREATE TABLE IF NOT EXISTS suspects (  --: 4 6
-  entry INTEGER PRIMARY KEY,  --: 4 6
-  crashes INTEGER NOT NULL  --: 4 6
-);  --: 4 6
-CREATE TABLE IF NOT EXISTS lines (  --: 3-loose 6
-  app TEXT NOT NULL,  --: 3-loose 6
-  target TEXT NOT NULL,  --: 3-loose 6
-  entry INTEGER NOT NULL,  --: 3-loose 6
-  PRIMARY KEY (app, target, entry)  --: 3-loose 6
-) WITHOUT ROWID;  --: 3-loose 6
-CREATE INDEX IF NOT EXISTS lines_entry ON lines (entry);  --: 3-loose 6
-CREATE TRIGGER IF NOT EXISTS lines_end AFTER DELETE ON entries  --: 3-loose 6
-  WHEN EXISTS (SELECT 1 FROM lines WHERE entry = OLD.number)  --: 3-loose 6
-  BEGIN  --: 3-loose 6
-    UPDATE entries SET due = 1 WHERE due = 4611686018427387904 AND number IN (  --: 3-loose 6
-      SELECT (SELECT min(next.entry) FROM lines AS next  --: 3-loose 6
-        WHERE next.app = own.app AND next.target = own.target AND next.entry > OLD.number)  --: 3-loose 6
-      FROM lines AS own WHERE own.entry = OLD.number);  --: 3-loose 6
-    DELETE FROM lines WHERE entry = OLD.number;  --: 3-loose 6
-  END;  --: 3-loose 6
+CREATE TABLE IF NOT EXISTS connections (  --: 3-loose 7
+  worker INTEGER PRIMARY KEY,  --: 3-loose 7
+  app TEXT NOT NULL,  --: 3-loose 7
+  held INTEGER NOT NULL,  --: 3-loose 7
+  wanted INTEGER NOT NULL,  --: 3-loose 7
+  needed INTEGER NOT NULL  --: 3-loose 7
+);  --: 3-loose 7
+CREATE TABLE IF NOT EXISTS suspects (  --: 4 7
+  entry INTEGER PRIMARY KEY,  --: 4 7
+  crashes INTEGER NOT NULL  --: 4 7
+);  --: 4 7
+CREATE TABLE IF NOT EXISTS lines (  --: 3-loose 7
+  app TEXT NOT NULL,  --: 3-loose 7
+  target TEXT NOT NULL,  --: 3-loose 7
+  entry INTEGER NOT NULL,  --: 3-loose 7
+  PRIMARY KEY (app, target, entry)  --: 3-loose 7
+) WITHOUT ROWID;  --: 3-loose 7
+CREATE INDEX IF NOT EXISTS lines_entry ON lines (entry);  --: 3-loose 7
+CREATE TRIGGER IF NOT EXISTS lines_end AFTER DELETE ON entries  --: 3-loose 7
+  WHEN EXISTS (SELECT 1 FROM lines WHERE entry = OLD.number)  --: 3-loose 7
+  BEGIN  --: 3-loose 7
+    UPDATE entries SET due = 1 WHERE due = 4611686018427387904 AND number IN (  --: 3-loose 7
+      SELECT (SELECT min(next.entry) FROM lines AS next  --: 3-loose 7
+        WHERE next.app = own.app AND next.target = own.target AND next.entry > OLD.number)  --: 3-loose 7
+      FROM lines AS own WHERE own.entry = OLD.number);  --: 3-loose 7
+    DELETE FROM lines WHERE entry = OLD.number;  --: 3-loose 7
+  END;  --: 3-loose 7
 CREATE TABLE IF NOT EXISTS notes (  --: 2 4
-CREATE TABLE IF NOT EXISTS app_state (  --: 5 6
-  app TEXT NOT NULL,  --: 2 6
-  name TEXT NOT NULL,  --: 2 6
-  text TEXT NOT NULL,  --: 2 6
-  PRIMARY KEY (app, name)  --: 2 6
-) WITHOUT ROWID;  --: 2 6
+CREATE TABLE IF NOT EXISTS app_state (  --: 5 7
+  app TEXT NOT NULL,  --: 2 7
+  name TEXT NOT NULL,  --: 2 7
+  text TEXT NOT NULL,  --: 2 7
+  PRIMARY KEY (app, name)  --: 2 7
+) WITHOUT ROWID;  --: 2 7
 CREATE TABLE IF NOT EXISTS provider_tokens (
   team TEXT NOT NULL,
   key TEXT NOT NULL,

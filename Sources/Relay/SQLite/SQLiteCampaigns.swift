@@ -47,7 +47,7 @@ extension SQLiteQueue {
   }
 
   package func left(_ choice: EntryChoice, app: String) throws -> [String: EntriesLeft] {
-    let chosen = Self.chosen(choice)
+    let chosen = Self.chosen(choice, app)
     return try counting.read { database in
       var all: [String: EntriesLeft] = [:]
       for row in try Row.fetchAll(
@@ -56,7 +56,7 @@ extension SQLiteQueue {
           SELECT coalesce(campaign, ''), worker IS NOT NULL, count(*), sum(CASE
             WHEN tokens IS NULL OR NOT json_valid(tokens) THEN 1
             ELSE max(1, json_array_length(tokens) - (SELECT count(*) FROM outcomes
-              WHERE outcomes.app = entries.app AND outcomes.id = entries.id)) END)
+              WHERE entry = entries.number)) END)
           FROM entries WHERE app = ? AND \(chosen.condition) GROUP BY 1, 2
           """, arguments: StatementArguments([app] + chosen.values))
       {
@@ -72,11 +72,14 @@ extension SQLiteQueue {
   }
 
   /// A condition about rows of `entries`, and its values.
-  private static func chosen(_ choice: EntryChoice) -> (condition: String, values: [String]) {
+  private static func chosen(_ choice: EntryChoice, _ app: String) -> (
+    condition: String, values: [String]
+  ) {
     switch choice {
     case .campaign(let campaign): ("campaign = ?", [campaign])
     case .campaigns: ("campaign IS NOT NULL", [])
-    case .id(let id): ("id = ?", [id])
+    case .id(let id):
+      ("number = (SELECT entry FROM ids WHERE app = ? AND id = ?)", [app, id])
     case .all: ("TRUE", [])
     }
   }
@@ -85,7 +88,7 @@ extension SQLiteQueue {
     app: String, cancelled: [EntryChoice], paused: Set<String>, at now: Int64
   ) throws -> Int {
     var waiting = cancelled.map { choice in
-      let chosen = Self.chosen(choice)
+      let chosen = Self.chosen(choice, app)
       return (
         condition: """
         app = ? AND \(chosen.condition) AND due > 1 AND due < \(SQLiteSchema.blocked)

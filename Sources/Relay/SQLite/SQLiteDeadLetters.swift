@@ -27,21 +27,30 @@ extension SQLiteQueue {
           database, sql: "SELECT \(SQLiteReader.devices) FROM dead WHERE number = ? AND app = ?",
           arguments: [number, app])
         guard let devices, devices > 0 else { continue }
-        // Under another ID at first, because the trigger ignores an entry that has outcomes.
+        // Without its ID, because the trigger ignores an entry with a known one.
+        try database.execute(
+          sql: """
+            DELETE FROM ids WHERE (app, id) = (SELECT app, id FROM dead WHERE number = ?)
+            """, arguments: [number])
         try database.execute(
           sql: """
             INSERT OR IGNORE INTO entries (app, id, token, tokens, channel, payload, topic, push_type,
               priority, expiry, collapse_id, deadline, lane, campaign, made, history)
-            SELECT app, lower(hex(randomblob(16))), token, tokens, channel, payload, topic, push_type,
+            SELECT app, id, token, tokens, channel, payload, topic, push_type,
               priority, expiry, collapse_id, deadline, lane, campaign, ?, coalesce(history || char(10), '') || ?
             FROM dead WHERE number = ?
             """, arguments: [now / 1000, "\(TimeText.of(now)) \(DeadLetter.givenBack)", number])
-        guard database.changesCount == 1 else { continue }
+        guard database.changesCount == 1 else {
+          try database.execute(
+            sql: "INSERT INTO ids SELECT app, id, number FROM dead WHERE number = ?",
+            arguments: [number])
+          continue
+        }
         let entry = database.lastInsertedRowID
         try database.execute(
           sql: """
-            UPDATE entries SET id = (SELECT id FROM dead WHERE number = :letter) WHERE number = :entry;
-            DELETE FROM outcomes WHERE outcome = 'dead' AND (app, id) = (SELECT app, id FROM dead WHERE number = :letter);
+            UPDATE outcomes SET entry = :entry WHERE entry = :letter;
+            DELETE FROM outcomes WHERE outcome = 'dead' AND entry = :entry;
             UPDATE campaigns SET devices = devices - :devices WHERE outcome = 'dead'
               AND (app, campaign) = (SELECT app, campaign FROM dead WHERE number = :letter);
             DELETE FROM dead WHERE number = :letter

@@ -38,7 +38,34 @@ enum SQLiteMigration {
         try rebuild("app_state", from: "notes", database)
       }
     ),
+    // The IDs in a table of their own, and the entry's number with each outcome. The entries of most
+    // outcomes are no longer there: these get a negative number.
+    (
+      8,
+      { database in
+        guard try isWithoutIDs(database) else { return }
+        try database.execute(
+          sql: """
+            INSERT OR IGNORE INTO ids SELECT app, id, number FROM entries;
+            INSERT OR IGNORE INTO ids SELECT app, id, number FROM dead
+              WHERE (app, id) IN (SELECT app, id FROM outcomes) ORDER BY number DESC;
+            INSERT OR IGNORE INTO ids SELECT app, id, -number FROM outcomes;
+            ALTER TABLE outcomes ADD COLUMN entry INTEGER;
+            """)
+        try rebuild(
+          "outcomes", database,
+          instead: [
+            "entry":
+              "(SELECT entry FROM ids WHERE (ids.app, ids.id) = (apns_moved.app, apns_moved.id))"
+          ])
+      }
+    ),
   ]
+
+  private static func isWithoutIDs(_ database: Database) throws -> Bool {
+    let names = try columns(of: "outcomes", database)
+    return !names.isEmpty && !names.contains("entry")
+  }
 
   /// Columns that were renamed, and their current names.
   private static let renamed = ["answers": "deferrals", "story": "history"]
@@ -64,7 +91,7 @@ enum SQLiteMigration {
   /// A column that no version of the queue has, and that a migration would lose.
   static func surplus(_ database: Database) throws -> String? {
     let wanted = try columnsWanted()
-    for table in ["entries", "dead"] {
+    for table in ["entries", "dead"] + (try isWithoutIDs(database) ? ["outcomes"] : []) {
       let known = (wanted[table] ?? []) + renamed.keys
       if let column = try columns(of: table, database).first(where: { !known.contains($0) }) {
         return "\(table) has a column \(column)"
@@ -105,8 +132,9 @@ enum SQLiteMigration {
     try database.execute(
       sql: "CREATE TABLE apns_moved AS SELECT * FROM \(old); DROP TABLE \(old)")
     try database.execute(sql: SQLiteSchema.tables)
-    // The trigger ignores entries that have an outcome, such as one with many tokens.
+    // The triggers are for new IDs.
     try database.execute(sql: "DROP TRIGGER entries_once")
+    try database.execute(sql: "DROP TRIGGER ids_add")
     // Its own times are any.
     try database.execute(sql: "DROP TRIGGER entries_due")
     try database.execute(

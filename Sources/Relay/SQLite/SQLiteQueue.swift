@@ -261,7 +261,7 @@ package final class SQLiteQueue: QueueEngine {
       && Int.fetchOne(
         database,
         sql: """
-          SELECT 1 FROM entries JOIN outcomes USING (app, id)
+          SELECT 1 FROM entries JOIN outcomes ON entry = entries.number
           WHERE worker = ? AND outcomes.deliveries = entries.deliveries LIMIT 1
           """, arguments: [worker]) == nil
     if isToBlame {
@@ -401,8 +401,7 @@ package final class SQLiteQueue: QueueEngine {
         }
         guard entries[index].content.tokens != nil else { continue }
         var positions = try HotStatement(
-          database, "SELECT position FROM outcomes WHERE app = ? AND id = ?", workerID.app,
-          entries[index].content.id)
+          database, "SELECT position FROM outcomes WHERE entry = ?", entries[index].number)
         while try positions.step() { entries[index].resolved.insert(Int(positions.int(0))) }
       }
       return entries
@@ -495,7 +494,7 @@ package final class SQLiteQueue: QueueEngine {
           database,
           """
           SELECT token, outcome, reason, http_status, apns_id FROM outcomes
-          WHERE app = ? AND id = ? AND position = 0
+          WHERE entry = (SELECT entry FROM ids WHERE app = ? AND id = ?) AND position = 0
           """, app, id)
         if try outcomes.step() {
           var outcome = PushOutcome(
@@ -514,8 +513,11 @@ package final class SQLiteQueue: QueueEngine {
           continue
         }
         var entries = try HotStatement(
-          database, "SELECT coalesce(token, channel) FROM entries WHERE app = ? AND id = ?", app, id
-        )
+          database,
+          """
+          SELECT coalesce(token, channel) FROM entries
+          WHERE number = (SELECT entry FROM ids WHERE app = ? AND id = ?)
+          """, app, id)
         if try entries.step() { all[id] = KnownEntry(target: entries.text(0)) }
       }
       return all
@@ -555,8 +557,7 @@ package final class SQLiteQueue: QueueEngine {
       var add = try HotStatement(
         database,
         """
-        INSERT OR IGNORE INTO outcomes (app, id, position, token, outcome, reason, http_status,
-          apns_id, deliveries, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        \(Self.add) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, number FROM entries WHERE number = ?
         """)
       let gone = try database.cachedStatement(
         sql: """
@@ -573,18 +574,11 @@ package final class SQLiteQueue: QueueEngine {
       var counts = CampaignCounts()
       for update in updates {
         for outcome in update.outcomes {
-          add.bind(update.app)
-          add.bind(update.id)
-          add.bind(Int64(outcome.position))
-          outcome.token.withBytes { add.bind(text: $0) }
-          add.bind(outcome.kind.rawValue)
-          add.bind(outcome.reason)
-          add.bind(Int64(outcome.httpStatus))
-          outcome.apnsID.withBytes { add.bind(text: $0) }
-          add.bind(Int64(update.deliveries))
-          add.bind(now)
-          try add.run()
-          if let campaign = update.campaign, database.changesCount > 0 {
+          Self.bind(outcome, of: update, at: now, to: &add)
+          try add.run(update.number)
+          var isNew = database.changesCount > 0
+          if !isNew { isNew = try Self.addLate(outcome, of: update, at: now, database) }
+          if let campaign = update.campaign, isNew {
             counts.add(outcome, of: campaign, app: update.app)
           }
           if let since = outcome.goneSince {
@@ -638,6 +632,44 @@ package final class SQLiteQueue: QueueEngine {
     }
   }
 
+  private static let add = """
+    INSERT OR IGNORE INTO outcomes (app, id, position, token, outcome, reason, http_status,
+      apns_id, deliveries, at, entry)
+    """
+
+  private static func bind(
+    _ outcome: PushOutcome, of update: EntryUpdate, at now: Int64, to add: inout HotStatement
+  ) {
+    add.bind(update.app)
+    add.bind(update.id)
+    add.bind(Int64(outcome.position))
+    outcome.token.withBytes { add.bind(text: $0) }
+    add.bind(outcome.kind.rawValue)
+    add.bind(outcome.reason)
+    add.bind(Int64(outcome.httpStatus))
+    outcome.apnsID.withBytes { add.bind(text: $0) }
+    add.bind(Int64(update.deliveries))
+    add.bind(now)
+  }
+
+  /// Adds the outcome of an entry that has ended, unless there is one. A dead letter that was given
+  /// back has another number since. True if it was added.
+  private static func addLate(
+    _ outcome: PushOutcome, of update: EntryUpdate, at now: Int64, _ database: Database
+  ) throws -> Bool {
+    var know = try HotStatement(
+      database, "INSERT OR IGNORE INTO ids (app, id, entry) VALUES (?, ?, ?)")
+    try know.run(update.app, update.id, update.number)
+    var add = try HotStatement(
+      database,
+      """
+      \(Self.add) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, entry FROM ids WHERE app = ? AND id = ?
+      """)
+    bind(outcome, of: update, at: now, to: &add)
+    try add.run(update.app, update.id)
+    return database.changesCount > 0
+  }
+
   package func trim(before: Int64) throws -> Int {
     var (total, from): (Int, Int64) = (0, 0)
     while true {
@@ -664,9 +696,8 @@ package final class SQLiteQueue: QueueEngine {
             DELETE FROM outcomes WHERE number IN (
               SELECT number FROM outcomes AS oldest
               WHERE number > ? AND number <= ? AND at < ?
-                AND (app, id) NOT IN (SELECT app, id FROM dead)
-                AND NOT EXISTS (SELECT 1 FROM entries
-                  WHERE entries.app = oldest.app AND entries.id = oldest.id))
+                AND NOT EXISTS (SELECT 1 FROM dead WHERE number = oldest.entry)
+                AND NOT EXISTS (SELECT 1 FROM entries WHERE number = oldest.entry))
             """, arguments: [from, last, before])
         return database.changesCount
       }

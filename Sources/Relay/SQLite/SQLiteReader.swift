@@ -68,8 +68,9 @@ final class SQLiteReader: QueueReading {
       """
     var values: [(any DatabaseValueConvertible)?] = [after, end, app]
     if !filter.ids.isEmpty {
-      sql += " AND id IN (\(marks(filter.ids.count)))"
-      values += filter.ids.sorted()
+      sql +=
+        " AND entry IN (SELECT entry FROM ids WHERE app = ? AND id IN (\(marks(filter.ids.count))))"
+      values += [app] + filter.ids.sorted()
     }
     if let kinds = filter.kinds {
       sql += " AND (outcome IN (\(marks(kinds.count))) OR http_status = ?)"
@@ -99,13 +100,9 @@ final class SQLiteReader: QueueReading {
 
   /// The devices of a dead letter that a retry pushes to, see `DeadLetter`.
   static let devices = """
-    CASE WHEN typeof(id) <> 'text' OR length(id) NOT BETWEEN 1 AND \(NewEntry.longestID)
-      OR EXISTS (SELECT 1 FROM entries WHERE (entries.app, entries.id) = (dead.app, dead.id))
-      OR EXISTS (SELECT 1 FROM dead AS later
-        WHERE (later.app, later.id) = (dead.app, dead.id) AND later.number > dead.number)
-    THEN 0
+    CASE WHEN typeof(id) <> 'text' OR length(id) NOT BETWEEN 1 AND \(NewEntry.longestID) THEN 0
     ELSE (SELECT count(*) FROM outcomes
-      WHERE (outcomes.app, outcomes.id) = (dead.app, dead.id) AND outcome = 'dead')
+      WHERE entry = dead.number AND outcomes.id = dead.id AND outcome = 'dead')
     END
     """
 

@@ -1,7 +1,7 @@
 /// The tables of a queue in SQLite. Producers write `entries`, and read `outcomes`, `gone` and
 /// `dead`. Documentation/RELAY-QUEUE.md explains each column.
 package enum SQLiteSchema {
-  package static let version = 7
+  package static let version = 8
   /// "apns" in ASCII, by which the program `file` and this relay recognize the file.
   package static let applicationID = 0x6170_6E73
 
@@ -47,7 +47,6 @@ package enum SQLiteSchema {
       deliveries INTEGER NOT NULL DEFAULT 0,
       deferrals INTEGER NOT NULL DEFAULT 0,
       history TEXT,
-      UNIQUE (app, id),
       CHECK ((token IS NULL) + (tokens IS NULL) + (channel IS NULL) = 2),
       CHECK (typeof(app) = 'text' AND typeof(id) = 'text' AND typeof(payload) = 'text'),
       CHECK (typeof(coalesce(token, tokens, channel)) = 'text' AND typeof(coalesce(topic, '')) = 'text'),
@@ -68,7 +67,7 @@ package enum SQLiteSchema {
     CREATE INDEX IF NOT EXISTS entries_held ON entries (worker) WHERE worker IS NOT NULL;
 
     -- One row for each notification with an outcome. A reader remembers the last number it has
-    -- read.
+    -- read. The outcomes of an entry have its number.
     CREATE TABLE IF NOT EXISTS outcomes (
       number INTEGER PRIMARY KEY AUTOINCREMENT,
       app TEXT NOT NULL,
@@ -81,13 +80,39 @@ package enum SQLiteSchema {
       apns_id TEXT NOT NULL,
       deliveries INTEGER NOT NULL,
       at INTEGER NOT NULL,
-      UNIQUE (app, id, position)
+      entry INTEGER,
+      UNIQUE (entry, position)
     );
 
-    -- An ID with an outcome is finished: adding it again has no effect.
+    -- Private to the relays: the IDs of all entries and outcomes, with the entry's number. Random
+    -- IDs are on separate pages. A row stays when the entry ends, so that no relay writes these
+    -- pages, and tables and indexes by number are written in order.
+    CREATE TABLE IF NOT EXISTS ids (
+      app TEXT NOT NULL,
+      id TEXT NOT NULL,
+      entry INTEGER NOT NULL,
+      PRIMARY KEY (app, id)
+    ) WITHOUT ROWID;
+
+    -- Adding an ID that is waiting, in flight or finished has no effect.
     CREATE TRIGGER IF NOT EXISTS entries_once BEFORE INSERT ON entries
-      WHEN EXISTS (SELECT 1 FROM outcomes WHERE app = NEW.app AND id = NEW.id)
+      WHEN EXISTS (SELECT 1 FROM ids WHERE app = NEW.app AND id = NEW.id)
       BEGIN SELECT RAISE(IGNORE); END;
+    CREATE TRIGGER IF NOT EXISTS ids_add AFTER INSERT ON entries
+      BEGIN INSERT INTO ids VALUES (NEW.app, NEW.id, NEW.number); END;
+    -- An ID without outcomes ends with its entry. The relay repairs invalid UTF-8 in the ID of an
+    -- outcome.
+    CREATE TRIGGER IF NOT EXISTS ids_end AFTER DELETE ON entries
+      WHEN NOT EXISTS (SELECT 1 FROM outcomes WHERE entry = OLD.number AND id = OLD.id)
+      BEGIN
+        DELETE FROM ids WHERE app = OLD.app AND id = OLD.id AND entry = OLD.number;
+        INSERT OR IGNORE INTO ids SELECT app, id, entry FROM outcomes WHERE entry = OLD.number;
+      END;
+    -- Any other ends with its last outcome.
+    CREATE TRIGGER IF NOT EXISTS ids_trim AFTER DELETE ON outcomes
+      WHEN NOT EXISTS (SELECT 1 FROM outcomes WHERE entry = OLD.entry)
+        AND NOT EXISTS (SELECT 1 FROM entries WHERE number = OLD.entry)
+      BEGIN DELETE FROM ids WHERE app = OLD.app AND id = OLD.id AND entry = OLD.entry; END;
 
     -- INSERT OR IGNORE ignores a row that violates a check, and says nothing.
     CREATE TRIGGER IF NOT EXISTS entries_lane BEFORE INSERT ON entries
