@@ -111,6 +111,37 @@ import Testing
     #expect(try place.strings("SELECT id FROM ids") == [])
   }
 
+  /// Statements of many rows treat each row as its own statement would.
+  @Test func manyOutcomesTogetherCountOnce() throws {
+    let queue = try place.open()
+    _ = try queue.enqueue(
+      (1...70).map { NewEntry(app: "shop", id: "\($0)", token: "00", payload: "{}") }, at: now)
+    let workerID = try queue.join(app: "shop", named: "test", at: now)
+    let got = try queue.claim(workerID, room: 99, at: now)
+    #expect(got.map(\.deliveries) == .init(repeating: 1, count: 70))
+    #expect(
+      try place.strings("SELECT DISTINCT worker || ' ' || deliveries FROM entries")
+        == ["\(workerID.number) 1"])
+    let ends = got.map {
+      EntryUpdate($0, [PushOutcome(position: 0, token: "00", kind: .accepted)], .finished)
+    }
+    // One becomes a dead letter, and comes back with another number.
+    var dead = ends[40]
+    (dead.outcomes[0].kind, dead.disposition) = (.dead, .dead(line: "died"))
+    try queue.record([ends[3], dead], by: workerID, at: now)
+    let letters = try queue.deadLetters(app: "shop", ids: [], after: "", most: 9)
+    #expect(try queue.retry(letters, app: "shop", at: now).count == 1)
+    try queue.record(ends, by: workerID, at: now)
+    #expect(try place.strings("SELECT id FROM entries") == ["41"])
+    #expect(
+      try place.strings("SELECT count(*) || ' ' || count(DISTINCT id) FROM outcomes") == ["70 70"])
+    let again = try queue.claim(workerID, room: 99, at: now)
+    let rejected = PushOutcome(position: 0, token: "00", kind: .rejected)
+    try queue.record(again.map { EntryUpdate($0, [rejected], .finished) }, by: workerID, at: now)
+    #expect(try place.strings("SELECT DISTINCT outcome FROM outcomes") == ["accepted"])
+    #expect(try place.strings("SELECT count(*) FROM ids") == ["70"])
+  }
+
   @Test func goneDevicesKeepTheirLatestTime() throws {
     let queue = try place.open()
     _ = try queue.enqueue(

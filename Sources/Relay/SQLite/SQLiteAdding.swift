@@ -3,14 +3,12 @@ import GRDB
 /// Adds entries to the table. Most of a row's cost is the statement around it, so entries with only
 /// the common columns, such as those of the binary listener, share a statement.
 extension SQLiteQueue {
-  private static let rowsTogether = 32
-
   private static let plain = "app, id, token, payload, priority, expiry, made"
   private static let one = """
     INSERT OR IGNORE INTO entries (\(plain)) VALUES (?, ?, ?, ?, ?, ?, ?)
     """
   private static let many =
-    one + String(repeating: ", (?, ?, ?, ?, ?, ?, ?)", count: rowsTogether - 1)
+    one + String(repeating: ", (?, ?, ?, ?, ?, ?, ?)", count: HotStatement.rowsTogether - 1)
   private static let any = """
     INSERT OR IGNORE INTO entries (\(plain), tokens, channel, topic, push_type, collapse_id, deadline, lane,
       due, campaign)
@@ -28,9 +26,9 @@ extension SQLiteQueue {
       while next < entries.count {
         let run = Self.plainRun(entries, from: next)
         var statement = try HotStatement(
-          database, run == Self.rowsTogether ? Self.many : run > 0 ? Self.one : Self.any)
+          database, run == HotStatement.rowsTogether ? Self.many : run > 0 ? Self.one : Self.any)
         // Fewer rows than a statement has places for are added one by one.
-        let rows = run == Self.rowsTogether ? run : 1
+        let rows = run == HotStatement.rowsTogether ? run : 1
         for entry in entries[next..<(next + rows)] {
           Self.bind(entry, at: now, isPlain: run > 0, to: &statement)
         }
@@ -46,7 +44,9 @@ extension SQLiteQueue {
   /// The number of consecutive plain entries from `start`, up to the rows of one statement.
   private static func plainRun(_ entries: [NewEntry], from start: Int) -> Int {
     var end = start
-    while end < min(entries.count, start + rowsTogether), entries[end].isPlain { end += 1 }
+    while end < min(entries.count, start + HotStatement.rowsTogether), entries[end].isPlain {
+      end += 1
+    }
     return end - start
   }
 

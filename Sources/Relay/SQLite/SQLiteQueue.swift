@@ -388,11 +388,11 @@ package final class SQLiteQueue: QueueEngine {
         throw tooLittleRoom
       }
       try lines?.block(collected.blocked)
-      var take = try HotStatement(
-        database, "UPDATE entries SET worker = ?, deliveries = deliveries + 1 WHERE number = ?")
       var entries = collected.entries
+      try HotStatement.run(
+        database, "UPDATE entries SET worker = ?, deliveries = deliveries + 1 WHERE number",
+        workerID.number, numbers: entries.map(\.number))
       for index in entries.indices {
-        try take.run(workerID.number, entries[index].number)
         entries[index].deliveries += 1
         if hasSuspects {
           var crashes = try HotStatement(
@@ -554,33 +554,21 @@ package final class SQLiteQueue: QueueEngine {
           updates[place].number, workerID.number, Int64(updates[place].deliveries))
         if !isHeld { updates[place].dropOrders() }
       }
-      var add = try HotStatement(
-        database,
-        """
-        \(Self.add) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, number FROM entries WHERE number = ?
-        """)
       let gone = try database.cachedStatement(
         sql: """
           INSERT INTO gone (app, token, since, at) VALUES (?, ?, ?, ?)
           ON CONFLICT (app, token) DO UPDATE SET since = max(since, excluded.since), at = excluded.at
           """)
-      var finish = try HotStatement(database, "DELETE FROM entries WHERE number = ?")
       if try Self.hasSuspects(database) {
         for update in updates where update.disposition.isEnd {
           try database.execute(
             sql: "DELETE FROM suspects WHERE entry = ?", arguments: [update.number])
         }
       }
-      var counts = CampaignCounts()
+      try Self.add(updates, at: now, database)
+      var ends: [Int64] = []
       for update in updates {
         for outcome in update.outcomes {
-          Self.bind(outcome, of: update, at: now, to: &add)
-          try add.run(update.number)
-          var isNew = database.changesCount > 0
-          if !isNew { isNew = try Self.addLate(outcome, of: update, at: now, database) }
-          if let campaign = update.campaign, isNew {
-            counts.add(outcome, of: campaign, app: update.app)
-          }
           if let since = outcome.goneSince {
             try gone.execute(arguments: [update.app, outcome.token.text, since, now])
           }
@@ -591,8 +579,7 @@ package final class SQLiteQueue: QueueEngine {
         }
         switch update.disposition {
         case .held: break
-        case .finished:
-          try finish.run(update.number)
+        case .finished: ends.append(update.number)
         case .deferred(let due, let isRequested, let line):
           try database.execute(
             sql: """
@@ -623,51 +610,11 @@ package final class SQLiteQueue: QueueEngine {
               "\(TimeText.of(now)) \(line)", now, update.number, workerID.number,
               update.deliveries,
             ])
-          if database.changesCount == 1 {
-            try finish.run(update.number)
-          }
+          if database.changesCount == 1 { ends.append(update.number) }
         }
       }
-      try counts.store(in: database, at: now)
+      try HotStatement.run(database, "DELETE FROM entries WHERE number", numbers: ends)
     }
-  }
-
-  private static let add = """
-    INSERT OR IGNORE INTO outcomes (app, id, position, token, outcome, reason, http_status,
-      apns_id, deliveries, at, entry)
-    """
-
-  private static func bind(
-    _ outcome: PushOutcome, of update: EntryUpdate, at now: Int64, to add: inout HotStatement
-  ) {
-    add.bind(update.app)
-    add.bind(update.id)
-    add.bind(Int64(outcome.position))
-    outcome.token.withBytes { add.bind(text: $0) }
-    add.bind(outcome.kind.rawValue)
-    add.bind(outcome.reason)
-    add.bind(Int64(outcome.httpStatus))
-    outcome.apnsID.withBytes { add.bind(text: $0) }
-    add.bind(Int64(update.deliveries))
-    add.bind(now)
-  }
-
-  /// Adds the outcome of an entry that has ended, unless there is one. A dead letter that was given
-  /// back has another number since. True if it was added.
-  private static func addLate(
-    _ outcome: PushOutcome, of update: EntryUpdate, at now: Int64, _ database: Database
-  ) throws -> Bool {
-    var know = try HotStatement(
-      database, "INSERT OR IGNORE INTO ids (app, id, entry) VALUES (?, ?, ?)")
-    try know.run(update.app, update.id, update.number)
-    var add = try HotStatement(
-      database,
-      """
-      \(Self.add) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, entry FROM ids WHERE app = ? AND id = ?
-      """)
-    bind(outcome, of: update, at: now, to: &add)
-    try add.run(update.app, update.id)
-    return database.changesCount > 0
   }
 
   package func trim(before: Int64) throws -> Int {
