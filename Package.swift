@@ -131,6 +131,7 @@ if Context.environment["APNS_RELAY"] != nil {
     .systemLibrary(
       name: "CHiredis", path: "Sources/CHiredis", pkgConfig: "hiredis",
       providers: [.apt(["libhiredis-dev"])]),
+    .systemLibrary(name: "CSQLite", path: "Sources/CSQLite"),
     .target(name: "CProcess"),
     .target(
       name: "Relay",
@@ -143,6 +144,7 @@ if Context.environment["APNS_RELAY"] != nil {
         "CHiredis",
         "COpenSSL",
         "CProcess",
+        "CSQLite",
         "CSV",
         "HTTPServer",
         "JSON",

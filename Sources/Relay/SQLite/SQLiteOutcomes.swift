@@ -28,7 +28,7 @@ extension SQLiteQueue {
         } else if try add(updates[update], outcome, isLate: isLate, at: now, database),
           let campaign = updates[update].campaign
         {
-          counts.add(updates[update].outcomes[outcome].kind, of: campaign, app: updates[update].app)
+          counts.add(updates[update].outcomes[outcome], of: campaign, app: updates[update].app)
         }
       }
     }

@@ -1,3 +1,4 @@
+import CSQLite
 import Foundation
 import GRDB
 import GRDBSQLite
@@ -16,8 +17,13 @@ package final class SQLiteQueue: QueueEngine {
   /// The inode of the open WAL.
   private let wal: UInt64?
 
+  /// Nobody reads how much memory SQLite uses, and each allocation would take a lock for it. No
+  /// effect after SQLite was used.
+  private static let countsNoMemory = apns_sqlite_count_no_memory()
+
   /// Opens the file and creates missing tables.
   package init(_ file: String, sync: QueueSync = .process) throws {
+    _ = Self.countsNoMemory
     var options = Configuration()
     options.busyMode = .callback { [busy] in busy.wait($0) }
     options.maximumReaderCount = 1
