@@ -59,7 +59,7 @@ def test_a_campaign_is_paused_resumed_limited_and_cancelled(start, relay, shared
     # What is counted, and what has ended since, stays the whole campaign.
     assert before["state"] == "sending" and 2900 <= before["left"]["devices"] + sum(before["outcomes"].values()) <= 3000
     assert act(one, "pause", campaign="sale")["text"] == "sale is paused"
-    # What is in flight ends, and then the count is exact.
+    # Notifications in flight end, and then the count is exact.
     shown = wait_until(lambda: paused(one, 3000), "it is not paused")
     count = len([n for n in arrivals(simulator) if n < 5000])
     assert shown["state"] == "paused" and shown["left"]["is_exact"] and shown["outcomes"] == {"accepted": count}
@@ -75,7 +75,7 @@ def test_a_campaign_is_paused_resumed_limited_and_cancelled(start, relay, shared
     assert campaign(one)["outcomes"] == {"accepted": sent, "cancelled": 3000 - sent} and sent < 2900
     assert campaign(one)["state"] == "cancelled" and said["devices"] >= 3000 - sent
     assert act(one, "resume", 409, campaign="sale") == {"error": "sale is cancelled"}
-    # Every action is in the log, also one that failed.
+    # Every action is in the log, failed ones too.
     lines = logged(one)
     assert [(line["action"], line["campaign"], line["app"]) for line in lines] == [
         (action, "sale", "shop") for action in ("pause", "limit", "limit", "resume", "cancel", "resume")]

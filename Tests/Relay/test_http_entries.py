@@ -178,7 +178,7 @@ def test_large_batches(start, listener):
     assert post(one, large(3_500_000)) == (201, {"added": 875, "known": 0})
     status, told = post(one, " " * 4_200_000)
     assert (status, told["reason"], told["message"]) == (413, "PayloadTooLarge", "the body has more than 4194304 bytes")
-    # Who may not add entries gets no room for them.
+    # A client without permission gets no room for its entries.
     status, told = post(one, large(100_000), path="/v1/apps/news/entries")
     assert (status, told["reason"]) == (404, "UnknownApp")
     # The connection is read on after a large batch.

@@ -39,7 +39,7 @@ def test_in_quiet_hours_bulk_waits(start, relay, shared):
     time.sleep(1)
     assert sorted(arrivals(simulator)) == [*range(100, 105), *range(200, 205)]
     wait_until(lambda: one.metric('apns_relay_entries{app="shop",state="ready"}') == 25, "bulk is not ready")
-    # What is cancelled ends at night too.
+    # Cancelled entries end at night too.
     assert told(one, "cancel", "--campaign", "sale")["outcomes"] == {"cancelled": 5}
     shared.add({"id": "later", "token": token(400), "lane": "bulk"})
     time.sleep(1)

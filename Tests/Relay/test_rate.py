@@ -185,7 +185,7 @@ def has_bucket(queue, campaign):
 
 @pytest.mark.parametrize("shared, count, per_second", [("Redis", 3, 200), ("SQLite", 2, 200)], indirect=["shared"])
 def test_relays_share_the_rate_of_a_campaign(start, relay, shared, tmp_path, count, per_second):
-    """One of them is killed, and another campaign takes nothing of it."""
+    """A relay is killed, and another campaign takes nothing of the limit."""
     ledger = tmp_path / "accepted"
     simulator = start("--accepted", ledger)
     relays = [relay(simulator, queue=shared, name=f"relay-{n}").start() for n in range(count)]

@@ -292,7 +292,7 @@ def test_killed_relays_tell_everything(start, relay, shared, receive, hook):
     count = 0
     for round in range(6):
         seen = len(receiver.requests)
-        # In Redis, what is recorded together is told together.
+        # In Redis, outcomes of one record are sent together.
         while len(receiver.requests) < seen + 3 or count % 50 != 0:
             shared.add(*entries(*range(count, count + 5)))
             count += 5

@@ -62,7 +62,7 @@ import Testing
     #expect(rates.follow(["sale": 50]) == [])
     for _ in 0..<10 { #expect(add(10)) }
     #expect(!add(1) && unsent.count(of: "sale") == 100)
-    // Those that wait come first.
+    // The waiting entries come first.
     send(30)
     #expect(!add(1))
     send(20)
@@ -103,7 +103,7 @@ import Testing
       (last, now) = (reads, now + 100)
     }
     #expect(asked.count <= 8, "\(asked)")
-    // What it gives back itself can be asked for at once.
+    // It can claim at once the entries that it gave back.
     try park(1)
     for _ in 0..<100 { _ = add(1) }
     #expect(!add(1))

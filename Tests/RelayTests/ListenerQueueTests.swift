@@ -49,7 +49,7 @@ import Testing
         said.withLock { $0[name] = (try? result.get()) ?? -1 }
       }
     }
-    // All are given before the queue starts. Only those that are no whole batches share a transaction.
+    // All are given before the queue starts. Entries that belong to no batch share a transaction.
     queue.add([Self.entry("a")]) { _ in }
     add("first", ["a", "b", "c"])
     add("second", ["c", "d", "d"])

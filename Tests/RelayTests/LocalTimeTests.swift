@@ -102,7 +102,7 @@ import Testing
         == ["10-24T20:00", "10-25T06:00", "10-25T21:00", "10-26T06:00"])
   }
 
-  /// An end that the clock skips is when it goes forward. Of two, the hours have the longer night.
+  /// An end that the clock skips is when it goes forward. If there are two such times, the hours have the longer night.
   @Test func theHoursEndWhereTheClockIsChanged() throws {
     #expect(
       try changes(quiet("22:00", "2:30"), from: "2026-03-28T12:00:00Z", days: 1)

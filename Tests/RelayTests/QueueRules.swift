@@ -965,7 +965,7 @@ import Testing
     #expect(try queue.appState("rate of c", app: "shop") == "1")
     try store.advance(by: store.read(), at: now)
     #expect(try queue.claim(workerID, room: 9, at: now).map(\.content.id) == ["a"])
-    // What is cancelled ends, whatever its limit.
+    // A limit does not delay the end of cancelled entries.
     try store.change { $0.set(.cancelled, of: "c", at: now) }
     #expect(try queue.appState("rate of c", app: "shop") == nil)
     try store.advance(by: store.read(), at: now)

@@ -115,7 +115,7 @@ import Testing
     }
   }
 
-  /// Version 8 moved the IDs into a table of their own.
+  /// Version 8 moved the IDs into their own table.
   @Test func outcomesStayWithTheirIDs() throws {
     try make("7")
     try write(

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Relay
 
-/// Who tells the outcomes of an app, and how far they are told, for each engine.
+/// The relay that sends an app's outcomes, and the last one that was delivered, for each engine.
 extension QueueRules {
   private static let leaseMS: Int64 = 1000
 
@@ -83,7 +83,7 @@ extension QueueRules {
     #expect(try one.moves(to: "60") == false)
     #expect(try one.holds(at: 6001) == false)
     #expect(try queue.reader(WebhookPlace.reader(of: "shop"), app: "shop") == "90")
-    // One that leaves hands over.
+    // A relay that leaves hands over.
     try other.place.leave()
     #expect(try one.holds(at: 6002))
     #expect(one.place.from == "90")
@@ -128,7 +128,7 @@ extension QueueRules {
   @Test func aBatchIsCut() {
     #expect(batch(["1", "2", "3"], "0", 9, nil) == ["1", "2", "3", "to 3"])
     #expect(batch(["8", "9", "10"], "7", 2, nil) == ["8", "9", "to 9"])
-    // What has one number in Redis stays together.
+    // Outcomes with the same number in Redis stay together.
     #expect(batch(["5-1", "5-1", "5-10"], "0", 1, nil) == ["5-1", "5-1", "to 5-1"])
     // It was begun with fewer.
     #expect(batch(["5-1", "5-9", "5-10"], "0", 9, "5-9") == ["5-1", "5-9", "to 5-9"])

@@ -46,7 +46,7 @@ struct ZoneClock: Equatable, Sendable {
     return shown - (shown % Self.day + Self.day) % Self.day
   }
 
-  /// The seconds since midnight of a time such as 9:00; nil if it is none.
+  /// The seconds since midnight of a time such as 9:00; nil if it is malformed.
   static func seconds(_ text: String) -> Int64? {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, parts[1].utf8.count == 2, (1...2).contains(parts[0].utf8.count),

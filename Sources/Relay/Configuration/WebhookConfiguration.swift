@@ -1,7 +1,7 @@
 import Foundation
 import HTTPServer
 
-/// Where an app's outcomes are told.
+/// The receiver of an app's outcomes.
 package struct WebhookConfiguration: Equatable, Sendable {
   /// nil for no webhook.
   package var url: String?

@@ -16,7 +16,7 @@ package final class ListenerQueue: @unchecked Sendable {
 
   private struct Submission {
     var entries: [NewEntry]
-    /// It has a transaction of its own.
+    /// It has its own transaction.
     var isWhole = false
     /// Gets how many entries the transaction added too.
     var done: @Sendable (Taking, _ added: Int) -> Void
@@ -67,7 +67,7 @@ package final class ListenerQueue: @unchecked Sendable {
     add(Submission(entries: entries) { taking, _ in done(taking) })
   }
 
-  /// Adds entries in a transaction of their own. `done` is called exactly once, with the number of
+  /// Adds entries in their own transaction. `done` is called exactly once, with the number of
   /// entries that were not known.
   package func add(
     whole entries: [NewEntry], _ done: @escaping @Sendable (Result<Int, any Error>) -> Void

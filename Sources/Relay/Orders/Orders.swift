@@ -14,7 +14,7 @@ package struct Orders: Equatable, Sendable {
     package var changed: Int64 = 0
   }
 
-  /// The limits that there are, for apps too.
+  /// The valid limits, for apps too.
   package static let perSecond = 1...100_000
 
   /// It grows with each change.

@@ -54,7 +54,7 @@ package struct CampaignOutcomes: Equatable, Sendable {
   }
 }
 
-/// What a queue counts for a campaign.
+/// The counts that a queue keeps for a campaign.
 package enum CampaignCount: Hashable, Sendable {
   case kind(PushOutcome.Kind)
   case reason(String)

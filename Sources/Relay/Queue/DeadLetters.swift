@@ -39,7 +39,7 @@ package struct OutcomeFilter: Equatable, Sendable {
 
   package init() {}
 
-  /// What an outcome may be selected by.
+  /// The kinds by which outcomes are selected.
   package static let words =
     PushOutcome.Kind.allCases.map(\.rawValue).joined(separator: ", ") + " or gone"
 

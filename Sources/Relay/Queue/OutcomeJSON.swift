@@ -3,7 +3,7 @@ import JSON
 extension OutcomeRow {
   /// An object with the names of the queue's columns.
   package func json(app: String) -> String {
-    // In Redis a number is no integer.
+    // In Redis a number is text.
     let number = Int64(number) == nil ? JSONLiteral.string(number) : number
     return """
       {"number":\(number),"app":\(JSONLiteral.string(app)),"id":\(JSONLiteral.string(id)),\

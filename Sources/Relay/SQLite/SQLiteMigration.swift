@@ -38,7 +38,7 @@ enum SQLiteMigration {
         try rebuild("app_state", from: "notes", database)
       }
     ),
-    // The IDs in a table of their own, and the entry's number with each outcome. The entries of most
+    // The IDs in their own table, and the entry's number with each outcome. The entries of most
     // outcomes are no longer there: these get a negative number.
     (
       8,

@@ -7,7 +7,7 @@ final class Console: Sendable {
 
   static let state = "/status.json"
 
-  /// What the queue has about an app, without a count of its entries.
+  /// The queue's figures about an app, without a count of its entries.
   struct Facts: Sendable {
     var orders = Orders()
     var outcomes: [String: CampaignOutcomes] = [:]
@@ -37,7 +37,7 @@ final class Console: Sendable {
   let log: Logger
   private let access: ConsoleAccess
   let apps: @Sendable () -> Apps
-  /// Tells the worker of an app that there is something to do.
+  /// Wakes the worker of an app.
   let look: @Sendable (String) -> Void
   private let condition: SharedQuery<String?>
   private let facts: SharedQuery<[String: Facts]>

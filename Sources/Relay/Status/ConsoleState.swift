@@ -75,7 +75,7 @@ struct ConsoleState: Encodable {
     var lanes: [Lane] = []
     var deferredEntries = 0
     var claimedEntries = 0
-    /// Of this relay, since it started.
+    /// This relay's, since it started.
     var outcomes: [String: Int]
     var rejected: [String: Int]
     var inHand: Int

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What is wrong, and since when.
+/// Current problems, and when they began.
 final class ProblemTimes: Sendable {
   struct Problem: Encodable, Sendable {
     /// nil if it concerns all apps.

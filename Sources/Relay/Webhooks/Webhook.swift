@@ -2,8 +2,8 @@ import Foundation
 import Logging
 import Synchronization
 
-/// Tells an app's outcomes to a receiver, on a thread of its own, so that no worker waits for it. Of
-/// several relays one tells, in the order of the outcomes, each batch until it is accepted.
+/// Sends an app's outcomes to a receiver, on its own thread, so that no worker waits for it. One of the
+/// relays sends, in the order of the outcomes, each batch until it is accepted.
 package final class Webhook: Sendable {
   private static let idleMS: Int64 = 500
   private static let troubleMS: Int64 = 1000
@@ -40,7 +40,7 @@ package final class Webhook: Sendable {
     app.name == self.app && app.webhook == wanted && settings == self.settings
   }
 
-  /// Call it before the app's worker starts: outcomes from then on are told.
+  /// Call it before the app's worker starts: outcomes from then on are sent.
   package func start() {
     guard let call = WebhookCall(wanted) else { return }
     // Otherwise the thread does it.
@@ -69,7 +69,7 @@ package final class Webhook: Sendable {
     var place: WebhookPlace
     var retry = WebhookRetry()
     var reader: (any QueueReading)?
-    /// Outcomes that were read and are not told yet.
+    /// Outcomes that were read and are not delivered yet.
     var page: OutcomePage?
   }
 
@@ -92,7 +92,7 @@ package final class Webhook: Sendable {
     state.withLock { $0.rest() }
   }
 
-  /// Tells a batch, if there is one. Returns how long to wait before the next step.
+  /// Sends a batch, if there is one. Returns how long to wait before the next step.
   private func step(_ call: WebhookCall, _ work: inout Work) throws -> Int64 {
     guard try work.place.hold(at: RelayClock.monotonic) else {
       state.withLock { $0.rest() }
@@ -172,7 +172,7 @@ package struct WebhookFigures: Sendable {
   package var delivered = 0
   /// Requests that it has not.
   package var failed = 0
-  /// Why the last request failed; nil if it did not, or if another relay tells the outcomes.
+  /// Why the last request failed; nil if it did not, or if another relay sends.
   package var problem: String?
   /// When the oldest outcome was recorded that waits here, in UNIX milliseconds; nil without one.
   package var oldest: Int64?

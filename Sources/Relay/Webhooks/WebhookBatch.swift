@@ -31,7 +31,7 @@ struct WebhookBatch: Equatable {
   }
 }
 
-/// The number of an outcome: one of SQLite, or two of Redis.
+/// The number of an outcome: one number in SQLite, two in Redis.
 private struct OutcomeNumber {
   private let parts: (UInt64, UInt64)
 

@@ -1,11 +1,11 @@
 import CAPNS
 import Foundation
 
-/// A request to a webhook's receiver, over a connection of its own.
+/// A request to a webhook's receiver, over a new connection.
 struct WebhookCall {
   struct Failure: Error {
     var words: String
-    /// How long the receiver wants to be left alone.
+    /// How long to wait, as the receiver asked.
     var retryAfterMS: Int64 = 0
   }
 
@@ -99,7 +99,7 @@ struct WebhookCall {
       bytes.removeSubrange(..<end.upperBound)
       // Such as 103 Early Hints.
       if (100..<200).contains(head.status) { continue }
-      // Read, so that the end of the connection is no reset for the receiver.
+      // Read, because closing with unread bytes resets the receiver's connection.
       while bytes.count < min(head.length, longestBody), (try? read()) != nil {}
       return head
     }
@@ -109,7 +109,7 @@ struct WebhookCall {
 /// The start of a response.
 private struct ResponseHead {
   var status: Int
-  /// Of the body, if it is known.
+  /// The body's, if it is known.
   var length = 0
   var retryAfterMS: Int64 = 0
 

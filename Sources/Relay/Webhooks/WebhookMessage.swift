@@ -4,7 +4,7 @@ import JSON
 
 /// A batch of outcomes as a request, signed as Standard Webhooks says.
 struct WebhookMessage {
-  /// The same for the same batch, whichever relay sends it.
+  /// The same for the same batch from any relay.
   let id: String
   let body: String
 

@@ -1,7 +1,7 @@
 import Foundation
 
-/// How far an app's webhook has told the outcomes, and the relay that tells them. Both are in the
-/// queue, so that another relay continues where a killed one was.
+/// The last outcome that an app's webhook has delivered, and the relay that sends. Both are in the
+/// queue, so that another relay continues after a kill.
 struct WebhookPlace {
   typealias Store = AppStateStore & ReaderStore
 
@@ -11,7 +11,7 @@ struct WebhookPlace {
     var mark = Self.random
     /// nil without one.
     var holder: String?
-    /// Grows while the holder lives.
+    /// Grows while the holder works.
     var turn: Int64 = 0
     /// The last outcome of the batch that was begun.
     var end: String?
@@ -42,7 +42,7 @@ struct WebhookPlace {
   /// When the text was first seen, or renewed (monotonic).
   private var seen: Int64 = 0
   private(set) var isHeld = false
-  /// The last outcome that was told.
+  /// The last outcome that was delivered.
   private(set) var from = "0"
 
   init(_ queue: any Store, app: String, leaseMS: Int64) {
@@ -60,7 +60,7 @@ struct WebhookPlace {
     _ = try queue.moveReader(reader, app: app, from: nil, to: queue.lastOutcome(app: app))
   }
 
-  /// Becomes or stays the one that tells. False if another relay does. The holder's clock does not
+  /// Becomes or stays the relay that sends. False if another relay does. The holder's clock does not
   /// matter: it is gone if its text stays the same for a lease.
   mutating func hold(at now: Int64) throws -> Bool {
     if isHeld, now - seen < leaseMS / 4 { return true }
@@ -97,7 +97,7 @@ struct WebhookPlace {
     return true
   }
 
-  /// The outcomes up to this one are told. False if another relay took over.
+  /// The receiver has the outcomes up to this one. False if another relay took over.
   mutating func move(to last: String) throws -> Bool {
     guard try queue.moveReader(Self.reader(of: app), app: app, from: from, to: last) else {
       isHeld = false

@@ -249,7 +249,7 @@ package final class AppWorker: @unchecked Sendable {
   /// Whether there is room for a quarter of the window, so that a claim is worth its transaction.
   private var hasRoom: Bool { room >= max(1, window / 4) }
 
-  /// How many notifications it may claim. Those that wait for the limit of their campaign take no room.
+  /// How many notifications it may claim. Entries that wait for the limit of their campaign take no room.
   private var room: Int {
     let paced = unsent.countInBuckets
     let room = app.limits.window - inHand + paced
@@ -304,7 +304,7 @@ package final class AppWorker: @unchecked Sendable {
     return count
   }
 
-  /// The lanes of which it claims. What is cancelled ends in quiet hours too.
+  /// The lanes from which it claims. Cancelled entries end in quiet hours too.
   private var lanes: [Lane] {
     quietUntil == nil || standing.endsAny ? Lane.allCases : [.urgent, .normal]
   }

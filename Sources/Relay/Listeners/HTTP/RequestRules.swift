@@ -59,7 +59,7 @@ struct RequestRules {
     }
   }
 
-  /// Whether the target may name the entries of an app. Cheap, because pushes are asked too.
+  /// Whether the target may name the entries of an app. Cheap, because it runs for pushes too.
   static func mayBeBatch(_ target: String) -> Bool {
     !target.hasPrefix("/3/") && target.contains("/entries")
   }
