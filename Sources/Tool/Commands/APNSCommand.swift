@@ -9,9 +9,13 @@ struct APNSCommand: AsyncParsableCommand {
 
       \(Exit.text)
       """,
-    version: "apns \(String(cString: apns_version()))",
+    version: version(of: "apns"),
     subcommands: [
       Send.self, ChannelCommand.self, FeedbackCommand.self, Doctor.self, Payload.self, Token.self,
       Simulate.self, RelayStart.self, EnqueueStart.self, Completions.self,
     ])
+
+  static func version(of program: String) -> String {
+    "\(program) \(String(cString: apns_version()))"
+  }
 }

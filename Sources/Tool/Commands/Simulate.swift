@@ -40,20 +40,23 @@ enum PayloadMax: Int, CaseIterable, ExpressibleByArgument {
 }
 
 struct Simulate: AsyncParsableCommand {
+  private static let name = SimulatorProgram.name
+
   static let configuration = CommandConfiguration(
+    commandName: SimulatorProgram.isCalled ? name : "simulate",
     abstract: "Run a simulated APNs: HTTP/2, the binary gateway and the feedback service.",
     discussion: """
       HTTP/2, and a page that shows notifications as they arrive:
 
-          apns simulate --dashboard-port 8191
+          \(name) --dashboard-port 8191
 
       Reject every hundredth notification:
 
-          apns simulate --fault bad_every=100 --fault bad_reason=BadDeviceToken
+          \(name) --fault bad_every=100 --fault bad_reason=BadDeviceToken
 
       The binary interface too, with delayed error packets:
 
-          apns simulate --binary --fault bad_every=100 \\
+          \(name) --binary --fault bad_every=100 \\
             --fault error_delay_ms=200,1000
 
       The first start makes certificates. Each start prints how to connect, then a line that \
@@ -95,7 +98,8 @@ struct Simulate: AsyncParsableCommand {
       break legacy clients: they are sent only with --session-tickets, right after the handshake.
 
       \(Build.text)
-      """)
+      """,
+    version: SimulatorProgram.isCalled ? APNSCommand.version(of: name) : "")
 
   @Option(help: "The name or address to listen on.")
   var host = "127.0.0.1"
