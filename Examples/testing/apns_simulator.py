@@ -1,16 +1,15 @@
 """A fixture for pytest: every test gets its own APNs, on a simulator that all tests share.
 
-Copy this file next to your tests and name it in conftest.py:
-
-    pytest_plugins = ["apns_simulator"]
+The package apns-simulator has it and the simulator: with that no import is needed.
 
     def test_a_push(apns_simulator):
         ...  # your program pushes to apns_simulator.host and .port
         assert apns_simulator.pushes[0].payload["aps"]["alert"] == "Hello"
 
-It needs no package but pytest, and the program `apns`, on PATH or named by APNS_SIMULATOR. With pytest-xdist each worker
-has one simulator. A marker sets the options of a test's world, which POST /worlds has: @pytest.mark.apns_simulator(
-topics=["com.example.app"]). Override the fixture apns_simulator_options for more options of `apns simulate`.
+Or copy this file next to your tests, name it in conftest.py (`pytest_plugins = ["apns_simulator"]`), and have the program
+`apns` on PATH or named by APNS_SIMULATOR. It needs no package but pytest. With pytest-xdist each worker has one simulator.
+A marker sets the options of a test's world, which POST /worlds has: @pytest.mark.apns_simulator(topics=["com.example.app"]).
+Override the fixture apns_simulator_options for more options of `apns simulate`.
 """
 
 import base64
@@ -20,6 +19,7 @@ import json
 import os
 import shutil
 import subprocess
+import sysconfig
 import time
 import typing
 
@@ -55,11 +55,17 @@ class Push:
         return cls(token=record["token"], id=record.get("apns_id"), payload=payload, record=record, **numbers, **texts)
 
 
+def installed():
+    """The program as pip installed it for this Python, or on PATH; None without one."""
+    beside = shutil.which("apns-simulator", path=sysconfig.get_path("scripts"))
+    return beside or shutil.which("apns-simulator") or shutil.which("apns")
+
+
 class Simulator:
     """One process, with certificates and keys for all worlds."""
 
     def __init__(self, certificates, options=()):
-        program = os.environ.get("APNS_SIMULATOR") or shutil.which("apns")
+        program = os.environ.get("APNS_SIMULATOR") or installed()
         if not program:
             pytest.fail("there is no program apns: put it on PATH, or its path into APNS_SIMULATOR", pytrace=False)
         command = [program, "simulate", "--json", "--parent", str(os.getpid()), "--log-level", "error"]

@@ -3,8 +3,9 @@
 #
 #   cmake --preset release-bundle && cmake --build --preset release-bundle
 #
-# makes libapns-VERSION-linux-PROCESSOR.tar.xz in the build's directory. Two builds of one commit
-# are the same bytes, wherever they are made: assemble says what that takes.
+# makes libapns-VERSION-linux-PROCESSOR.tar.xz in the build's directory, and beside it the wheel of
+# apns-simulator, which the target simulator_wheel makes alone. Two builds of one commit are the same
+# bytes, wherever they are made: assemble says what that takes.
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 find_program(APNS_TAR tar REQUIRED)
 find_program(APNS_XZ xz REQUIRED)
@@ -56,8 +57,16 @@ if(APNS_BUNDLE_PROGRAMS)
     endif()
     list(APPEND linked ${made}/${program})
     list(APPEND options --made ${product})
+    set(${program}_product ${product})
   endforeach()
   list(APPEND options --programs ${made})
+
+  # The tool again as a Python package, for tests: the simulator and a fixture for pytest.
+  add_custom_target(simulator_wheel
+    COMMAND Python3::Interpreter -B ${room}/simulator-wheel
+            --source ${PROJECT_SOURCE_DIR} --output ${PROJECT_BINARY_DIR} --version ${PROJECT_VERSION}
+            --processor ${CMAKE_SYSTEM_PROCESSOR} --program ${made}/apns --made ${apns_product} --swift ${CMAKE_Swift_COMPILER}
+    DEPENDS ${made}/apns COMMENT "Making the wheel apns-simulator" VERBATIM)
 endif()
 
 add_custom_target(bundle
@@ -68,3 +77,6 @@ add_custom_target(bundle
   COMMENT "Making libapns-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR}.tar.xz" VERBATIM USES_TERMINAL
   DEPENDS ${linked})
 add_dependencies(bundle apns apns_shared manual_pages)
+if(TARGET simulator_wheel)
+  add_dependencies(bundle simulator_wheel)
+endif()

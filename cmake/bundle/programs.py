@@ -10,7 +10,8 @@ import re
 import shutil
 import subprocess
 import sys
-import time
+
+from release import output
 
 # Code of others inside Swift packages, with or without a separate license file.
 CARRIED = {
@@ -36,10 +37,6 @@ SYSTEM_OF_RELAY = [
     ("sqlite3", "libsqlite3-dev", "sqlite", "blessing", "https://www.sqlite.org/"),
     ("hiredis", "libhiredis-dev", "hiredis", "BSD-3-Clause", "https://github.com/redis/hiredis"),
 ]
-
-
-def output(*command, **more):
-    return subprocess.run(command, check=True, capture_output=True, text=True, **more).stdout
 
 
 def add(root, built, source, version, date):

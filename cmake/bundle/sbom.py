@@ -85,17 +85,17 @@ def relation(one, kind_of, other):
     return {"spdxElementId": one, "relationshipType": kind_of, "relatedSpdxElement": other}
 
 
-def write(root, paths, name, version, date, swift, dependencies, inside):
+def write(root, paths, name, version, date, swift, dependencies, inside, *, product="libapns", suffix=".tar.xz"):
     """inside: what is linked into the programs, as programs.components() tells it."""
     entries = [described(path, root, inside) for path in paths]
     code = verification_code(entries)
-    main, runtime = identifier("Package", "libapns"), identifier("Package", "swift-stdlib")
+    main, runtime = identifier("Package", product), identifier("Package", "swift-stdlib")
     all_terms = sorted({OURS, SWIFT} | {each[3] for each in inside})
     package = {
         "SPDXID": main,
-        "name": "libapns",
+        "name": product,
         "versionInfo": version,
-        "packageFileName": f"{name}.tar.xz",
+        "packageFileName": name + suffix,
         "supplier": "Organization: The libapns maintainers",
         "downloadLocation": NONE,
         "filesAnalyzed": True,
@@ -107,11 +107,12 @@ def write(root, paths, name, version, date, swift, dependencies, inside):
         "copyrightText": COPYRIGHT,
         "primaryPackagePurpose": "LIBRARY",
     }
+    libraries = [each["SPDXID"] for each in entries if each["fileName"].startswith("./lib/libapns.")]
+    where = "compiled into libapns.a and libapns.so" if libraries else "linked into programs of bin"
     packages = [package, dependency("swift-stdlib", swift, SWIFT,
-                                    "Parts of the Embedded standard library are compiled into libapns.a and libapns.so.")]
+                                    f"Parts of the {'Embedded ' if libraries else ''}standard library are {where}.")]
     relations = [relation("SPDXRef-DOCUMENT", "DESCRIBES", main)]
     relations += [relation(main, "CONTAINS", each["SPDXID"]) for each in entries]
-    libraries = [each["SPDXID"] for each in entries if each["fileName"].startswith("./lib/libapns.")]
     relations += [relation(each, "STATIC_LINK", runtime) for each in libraries]
     for other, built_with in dependencies.items():
         comment = f"{PURPOSES[other]}. The system's own is used; this is the version that the release was built with."
