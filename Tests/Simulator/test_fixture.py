@@ -103,6 +103,19 @@ def test_without_the_program(run, program, message):
     assert message in out and "1 error" in out and processes == 0, out
 
 
+def test_the_program_of_the_wheel(run, tmp_path):
+    """Under that name it is the simulator, and the fixture finds it."""
+    program = tmp_path / "bin/apns-simulator"
+    program.parent.mkdir()
+    program.symlink_to(pathlib.Path(tool()).resolve())
+    out, _ = run("def test(apns_simulator): assert apns_simulator.pushes == []",
+                 environment={"APNS_SIMULATOR": "", "PATH": str(program.parent)})
+    assert "1 passed" in out, out
+    told = subprocess.run([program, "send"], capture_output=True, text=True)
+    assert told.returncode == 2 and "Usage: apns-simulator <options>" in told.stderr, told.stderr
+    assert re.fullmatch(r"apns-simulator [\d.]+\n", subprocess.run([program, "--version"], capture_output=True, text=True).stdout)
+
+
 def test_the_end_of_the_simulator_is_told(run):
     out, _ = run("""
 def test(apns_simulator):
