@@ -127,7 +127,8 @@ final class HeldEntry {
     } else if let retryS {
       if isRequested, entry.deferrals + 1 > rules.tries {
         endRest(.dead, because: retryReason)
-        disposition = .dead(line: "\(retryReason), for the \(entry.deferrals + 1)th time")
+        let times = entry.deferrals == 0 ? "once" : "\(entry.deferrals + 1) times"
+        disposition = .dead(line: "\(retryReason), deferred \(times)")
         return
       }
       // An entry that expires before then is not kept any longer.
