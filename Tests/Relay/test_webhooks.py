@@ -397,6 +397,50 @@ def test_tls_is_verified(start, relay, queue, receive, hook, tmp_path):
     wait_told(receiver, 1)
 
 
+def test_a_receiver_that_closes_during_a_request(start, relay, queue, receive, hook, tmp_path):
+    """The kernel answers a write then with SIGPIPE, which would end the relay."""
+    authority = Authority(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "redis.pem", tmp_path / "redis.key")
+    simulator = start()
+    one = relay(simulator, queue=queue).start().wait_ready()
+    queue.add(*entries(*range(1000)))
+    wait_until(queue.is_empty, "the queue does not get empty")
+    one.stop()
+    with queue.open() as database:
+        database.execute("INSERT INTO readers (name, number) VALUES ('webhook shop', 0)")
+
+    listener = socket.socket()
+    # The request does not fit into it.
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    listener.bind(("127.0.0.1", 0))
+    listener.listen()
+    closed = threading.Semaphore(0)
+
+    def close_early():
+        while True:
+            try:
+                plain, _ = listener.accept()
+            except OSError:
+                return
+            with contextlib.suppress(OSError), context.wrap_socket(plain, server_side=True) as connection:
+                connection.recv(1)
+                # The end of its data first, and then a reset for what it has not read.
+                connection.shutdown(socket.SHUT_WR)
+            closed.release()
+
+    threading.Thread(target=close_early, daemon=True).start()
+    url = f"https://127.0.0.1:{listener.getsockname()[1]}/outcomes/secret-path?key=secret-query"
+    one.app = hook(receive(), ca=str(authority.ca), batch=1000, url=url)
+    one.write()
+    one.start().wait_ready()
+    for _ in range(3):
+        assert closed.acquire(timeout=DEADLINE), "the relay does not connect again"
+    listener.close()
+    queue.add(*entries(1000))
+    wait_until(queue.is_empty, "the relay does not work any more")
+
+
 def test_a_new_secret_needs_no_restart(start, relay, queue, receive, hook):
     receiver = receive()
     one = relay(start(), queue=queue, app=hook(receiver)).start().wait_ready()

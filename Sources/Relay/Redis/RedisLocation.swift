@@ -22,7 +22,7 @@ struct RedisLocation: QueueLocation {
     },
   ]
 
-  private static let tlsKeys: [RelayOption<RedisTLS>] = [
+  private static let tlsKeys: [RelayOption<ClientTLS>] = [
     .file(
       "ca", \.ca, "for rediss://: CA certificates in PEM; default: the system's trust store"),
     .file("certificate", \.certificate, "the relay's client certificate in PEM"),
@@ -34,7 +34,7 @@ struct RedisLocation: QueueLocation {
   var url: String?
   var passwordFile: String?
   /// Used if the URL requires TLS.
-  var tls = RedisTLS()
+  var tls = ClientTLS()
 
   init() {}
   init(_ text: String) { url = text }
@@ -45,7 +45,7 @@ struct RedisLocation: QueueLocation {
   private func check(_ section: ConfigurationSection) throws {
     guard let url else {
       if passwordFile != nil { throw section.fault("password_file", "is set without url") }
-      if tls != RedisTLS() { throw section.fault("tls", "is set without url") }
+      if tls != ClientTLS() { throw section.fault("tls", "is set without url") }
       return
     }
     let address: RedisAddress
@@ -57,7 +57,7 @@ struct RedisLocation: QueueLocation {
     if address.password != nil, passwordFile != nil {
       throw section.fault("password_file", "url has a password too: give one")
     }
-    if tls != RedisTLS(), address.tls == nil {
+    if tls != ClientTLS(), address.tls == nil {
       throw section.fault("tls", "needs a url that begins with rediss://")
     }
   }

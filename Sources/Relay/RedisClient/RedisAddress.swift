@@ -35,7 +35,7 @@ package struct RedisAddress: Equatable, Sendable {
   package var password: String?
   package var database = 0
   /// nil without TLS.
-  package var tls: RedisTLS?
+  package var tls: ClientTLS?
 
   private static let noAddress = Fault(
     description: "is not a valid URL; percent-encode / and @ in a password as %2F and %40")
@@ -63,7 +63,7 @@ package struct RedisAddress: Equatable, Sendable {
     case .sentinel: try self.init(sentinels: rest)
     case .cluster: try self.init(cluster: rest)
     }
-    if isSecure { tls = RedisTLS() }
+    if isSecure { tls = ClientTLS() }
   }
 
   private static func scheme(of text: String) -> (Kind, isSecure: Bool, rest: Substring)? {

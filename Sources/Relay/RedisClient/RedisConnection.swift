@@ -11,7 +11,7 @@ final class RedisConnection: @unchecked Sendable {
   /// The size of the output buffer that is kept between batches.
   private static let keptBytes = 1 << 20
 
-  private let socket: RedisSocket
+  private let socket: ClientSocket
   private let reader: RedisReplyReader
   private var out: [UInt8] = []
   /// Larger reads would make hiredis free its buffer and allocate it again.
@@ -42,15 +42,20 @@ final class RedisConnection: @unchecked Sendable {
 
   /// Opens the connection without authenticating or selecting a database.
   init(
-    to place: RedisAddress.Place, _ tls: RedisTLS?, named name: String,
+    to place: RedisAddress.Place, _ tls: ClientTLS?, named name: String,
     answerS: Int = RedisConnection.answerS
   ) throws {
-    Self.ignorePipes
     self.name = name
     self.answerS = answerS
     let limitS = min(Self.connectS, answerS)
-    do throws(RedisSocket.Failure) {
-      socket = try RedisSocket(place, tls, until: RelayClock.monotonic + Int64(limitS) * 1000)
+    do throws(ClientSocket.Failure) {
+      let until = RelayClock.monotonic + Int64(limitS) * 1000
+      switch place {
+      case .socket(let path): socket = try ClientSocket(path: path, until: until)
+      case .host(let host, let port):
+        socket = try ClientSocket(host: host, port: port, tls, until: until)
+      case .sentinels, .cluster: throw .broken("not a single server")
+      }
     } catch {
       let reason =
         switch error {
@@ -65,9 +70,6 @@ final class RedisConnection: @unchecked Sendable {
       throw RelayFault("\(name): \(error)")
     }
   }
-
-  /// OpenSSL writes without MSG_NOSIGNAL.
-  private static let ignorePipes: Void = { _ = signal(SIGPIPE, SIG_IGN) }()
 
   func authenticate(_ address: RedisAddress) throws {
     guard let password = address.password else { return }
@@ -143,7 +145,7 @@ final class RedisConnection: @unchecked Sendable {
   private func send(_ until: Int64) throws {
     do {
       try out.withUnsafeBytes { try socket.send($0, until: until) }
-    } catch let failure as RedisSocket.Failure {
+    } catch let failure as ClientSocket.Failure {
       throw timeout(failure)
     }
   }
@@ -156,7 +158,7 @@ final class RedisConnection: @unchecked Sendable {
           let count = try socket.receive(into: room, until: until)
           try reader.feed(UnsafeRawBufferPointer(rebasing: room[..<count]))
         }
-      } catch let failure as RedisSocket.Failure {
+      } catch let failure as ClientSocket.Failure {
         throw timeout(failure)
       } catch let error as RedisReplyReader.Fault {
         throw RedisTimeout(fault: fault("invalid Redis reply: \(error)"))
@@ -164,7 +166,7 @@ final class RedisConnection: @unchecked Sendable {
     }
   }
 
-  private func timeout(_ failure: RedisSocket.Failure) -> RedisTimeout {
+  private func timeout(_ failure: ClientSocket.Failure) -> RedisTimeout {
     switch failure {
     case .late: RedisTimeout(fault: fault("no reply within \(answerS) s"), isLate: true)
     case .broken(let words): RedisTimeout(fault: fault("the connection is lost: \(words)"))

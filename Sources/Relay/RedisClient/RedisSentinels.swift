@@ -4,11 +4,11 @@ struct RedisSentinels {
   private static let answerS = 1
 
   private let places: [RedisAddress.Place]
-  private let tls: RedisTLS?
+  private let tls: ClientTLS?
   private let name: String
 
   /// `name` stands for all of them in messages.
-  init(_ places: [RedisAddress.Place], _ tls: RedisTLS?, _ name: String) {
+  init(_ places: [RedisAddress.Place], _ tls: ClientTLS?, _ name: String) {
     self.places = places
     self.tls = tls
     self.name = name

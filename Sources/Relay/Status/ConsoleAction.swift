@@ -15,7 +15,6 @@ struct ConsoleAction: Decodable {
   /// The new limit; nil for none.
   var perSecond: Int?
 
-  private static let perSeconds = 1...1_000_000
   private static let mostIDs = 1000
 
   private struct Refusal: Error {
@@ -96,10 +95,11 @@ struct ConsoleAction: Decodable {
       }
       return Done(text: "\(subject) is resumed", devices: left)
     case .limit:
-      if let perSecond, !Self.perSeconds.contains(perSecond) {
+      if let perSecond, !Orders.perSecond.contains(perSecond) {
         throw Refusal(
           status: 400,
-          text: "per_second must be \(Self.perSeconds.lowerBound) to \(Self.perSeconds.upperBound)")
+          text:
+            "per_second must be \(Orders.perSecond.lowerBound) to \(Orders.perSecond.upperBound)")
       }
       if let campaign { try demand(campaign, console) }
       try store.limit(campaign, to: perSecond, at: now)

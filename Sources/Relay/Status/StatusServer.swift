@@ -4,8 +4,8 @@ import HTTPServer
 import Synchronization
 
 /// Serves GET on a few paths, and POST on one, for a monitoring system on this machine and for
-/// browsers, which also open connections that they do not use. One thread reads all requests, so that silent clients
-/// block no others; each client has two seconds.
+/// browsers, which also open connections that they do not use. One thread reads all requests, so that
+/// silent clients block no others; each client has two seconds.
 final class StatusServer: @unchecked Sendable {
   struct Response {
     var status = 200

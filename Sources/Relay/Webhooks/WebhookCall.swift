@@ -13,7 +13,7 @@ struct WebhookCall {
   private static let longestBody = 64 * 1024
 
   private let address: WebhookConfiguration.Address
-  private let tls: RedisTLS?
+  private let tls: ClientTLS?
   private let timeoutMS: Int64
   private let secrets: [[UInt8]]
 
@@ -21,7 +21,7 @@ struct WebhookCall {
   init?(_ wanted: WebhookConfiguration) {
     guard let address = wanted.address else { return nil }
     self.address = address
-    tls = address.isSecure ? RedisTLS(ca: wanted.ca) : nil
+    tls = address.isSecure ? ClientTLS(ca: wanted.ca) : nil
     timeoutMS = Int64(wanted.timeoutS * 1000)
     secrets = wanted.secrets
   }
@@ -31,7 +31,7 @@ struct WebhookCall {
   /// Returns once the receiver has accepted the message.
   func send(_ message: WebhookMessage) throws(Failure) {
     let head: ResponseHead
-    do throws(RedisSocket.Failure) {
+    do throws(ClientSocket.Failure) {
       head = try response(to: request(message), until: RelayClock.monotonic + timeoutMS)
     } catch {
       switch error {
@@ -58,18 +58,18 @@ struct WebhookCall {
 
   private func response(
     to request: [UInt8], until: Int64
-  ) throws(RedisSocket.Failure) -> ResponseHead {
-    let socket = try RedisSocket(.host(address.host, port: address.port), tls, until: until)
-    var unsent: RedisSocket.Failure?
-    do throws(RedisSocket.Failure) {
-      try request.withUnsafeBufferPointer { bytes throws(RedisSocket.Failure) in
+  ) throws(ClientSocket.Failure) -> ResponseHead {
+    let socket = try ClientSocket(host: address.host, port: address.port, tls, until: until)
+    var unsent: ClientSocket.Failure?
+    do throws(ClientSocket.Failure) {
+      try request.withUnsafeBufferPointer { bytes throws(ClientSocket.Failure) in
         try socket.send(UnsafeRawBufferPointer(bytes), until: until)
       }
     } catch {
       // It may have responded, and closed, before it has read everything.
       unsent = error
     }
-    do throws(RedisSocket.Failure) {
+    do throws(ClientSocket.Failure) {
       return try Self.head(socket, until)
     } catch {
       throw unsent ?? error
@@ -77,12 +77,12 @@ struct WebhookCall {
   }
 
   private static func head(
-    _ socket: RedisSocket, _ until: Int64
-  ) throws(RedisSocket.Failure) -> ResponseHead {
+    _ socket: ClientSocket, _ until: Int64
+  ) throws(ClientSocket.Failure) -> ResponseHead {
     var bytes: [UInt8] = []
-    func read() throws(RedisSocket.Failure) {
+    func read() throws(ClientSocket.Failure) {
       var room = [UInt8](repeating: 0, count: 4096)
-      let count = try room.withUnsafeMutableBufferPointer { room throws(RedisSocket.Failure) in
+      let count = try room.withUnsafeMutableBufferPointer { room throws(ClientSocket.Failure) in
         try socket.receive(into: UnsafeMutableRawBufferPointer(room), until: until)
       }
       bytes += room[..<count]

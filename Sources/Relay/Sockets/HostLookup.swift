@@ -17,10 +17,10 @@ final class HostLookup: Sendable {
   /// The addresses, which the caller frees with freeaddrinfo().
   static func find(
     _ host: String, _ port: Int, until: Int64
-  ) throws(RedisSocket.Failure) -> (first: UnsafeMutablePointer<addrinfo>, count: Int) {
+  ) throws(ClientSocket.Failure) -> (first: UnsafeMutablePointer<addrinfo>, count: Int) {
     var code: CInt = 0
     var first: UnsafeMutablePointer<addrinfo>?
-    if RedisTLS.isAddress(host) {
+    if ClientTLS.isAddress(host) {
       code = look(host, port, AI_NUMERICHOST, &first)
     } else {
       (code, first) = try HostLookup().find(host, port, until)
@@ -48,7 +48,7 @@ final class HostLookup: Sendable {
 
   private func find(
     _ host: String, _ port: Int, _ until: Int64
-  ) throws(RedisSocket.Failure) -> (CInt, UnsafeMutablePointer<addrinfo>?) {
+  ) throws(ClientSocket.Failure) -> (CInt, UnsafeMutablePointer<addrinfo>?) {
     let thread = Thread { [self] in
       var first: UnsafeMutablePointer<addrinfo>?
       let code = Self.look(host, port, 0, &first)

@@ -1,9 +1,9 @@
 import COpenSSL
 import Foundation
 
-/// A connection to Redis over TCP, with or without TLS, or over a UNIX socket. Each call ends at a
+/// A connection to a server over TCP, with or without TLS, or over a UNIX socket. Each call ends at a
 /// deadline (monotonic) that the peer cannot extend.
-final class RedisSocket {
+final class ClientSocket {
   enum Failure: Error {
     /// The deadline has passed.
     case late
@@ -20,21 +20,27 @@ final class RedisSocket {
   /// reports it.
   private var mayWantCertificate = false
 
-  /// Connects before `until`.
-  init(_ place: RedisAddress.Place, _ tls: RedisTLS?, until: Int64) throws(Failure) {
-    switch place {
-    case .socket(let path):
-      descriptor = try Self.connect(path: path, until: until)
-    case .host(let host, let port):
-      descriptor = try Self.connect(host: host, port: port, until: until)
-      // From here on deinit closes the connection.
-      guard let tls else { break }
-      try shake(hands: tls, host, until: until)
-    case .sentinels, .cluster: throw .broken("not a single server")
-    }
-    // Not with TLS: OpenSSL would block until a TLS record is complete.
-    if ssl == nil { waitWithinCalls() }
+  /// Connects to a UNIX socket before `until`.
+  init(path: String, until: Int64) throws(Failure) {
+    descriptor = try Self.connect(path: path, until: until)
+    waitWithinCalls()
   }
+
+  /// Connects to a host before `until`.
+  init(host: String, port: Int, _ tls: ClientTLS?, until: Int64) throws(Failure) {
+    descriptor = try Self.connect(host: host, port: port, until: until)
+    // From here on deinit closes the connection.
+    if let tls {
+      Self.ignorePipes
+      // Without waitWithinCalls: OpenSSL would block until a TLS record is complete.
+      try shake(hands: tls, host, until: until)
+    } else {
+      waitWithinCalls()
+    }
+  }
+
+  /// OpenSSL writes without MSG_NOSIGNAL.
+  private static let ignorePipes: Void = { _ = signal(SIGPIPE, SIG_IGN) }()
 
   deinit {
     if let ssl {
@@ -118,7 +124,8 @@ final class RedisSocket {
     case SSL_ERROR_WANT_WRITE: try Self.wait(descriptor, POLLOUT, until)
     case SSL_ERROR_ZERO_RETURN: throw ended("it closed the connection")
     case SSL_ERROR_SYSCALL:
-      throw ended(RedisTLS.reason ?? (error == 0 ? "it closed the connection" : Self.reason(error)))
+      throw ended(
+        ClientTLS.reason ?? (error == 0 ? "it closed the connection" : Self.reason(error)))
     default:
       let verified = SSL_get_verify_result(ssl)
       if verified != X509_V_OK {
@@ -127,7 +134,7 @@ final class RedisSocket {
           "its certificate is not trusted: "
             + String(cString: X509_verify_cert_error_string(verified)))
       }
-      throw ended("TLS: \(RedisTLS.reason ?? "it failed")")
+      throw ended("TLS: \(ClientTLS.reason ?? "it failed")")
     }
   }
 
@@ -150,9 +157,9 @@ final class RedisSocket {
 
   // MARK: Connecting
 
-  private func shake(hands tls: RedisTLS, _ host: String, until: Int64) throws(Failure) {
+  private func shake(hands tls: ClientTLS, _ host: String, until: Int64) throws(Failure) {
     let ssl: OpaquePointer
-    do throws(RedisTLS.Fault) {
+    do throws(ClientTLS.Fault) {
       ssl = try tls.open(descriptor, to: host)
     } catch {
       throw .broken(error.description)

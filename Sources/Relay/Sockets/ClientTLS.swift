@@ -2,8 +2,8 @@ import APNS
 import COpenSSL
 import Foundation
 
-/// TLS settings for Redis: version 1.2 or later, and the server's certificate must match its name.
-package struct RedisTLS: Equatable, Sendable {
+/// A client's TLS: version 1.2 or later, and the server's certificate must match its name.
+package struct ClientTLS: Equatable, Sendable {
   struct Fault: Error, CustomStringConvertible { var description: String }
 
   /// The CA certificates in PEM; nil for the system's trust store.
@@ -37,7 +37,7 @@ package struct RedisTLS: Equatable, Sendable {
       case .nothing:
         throw Fault(
           description:
-            "no CA certificates found on this system: install ca-certificates or set tls.ca")
+            "no CA certificates found on this system: install ca-certificates or set ca")
       }
     }
     if let certificate {
