@@ -85,12 +85,15 @@ final class Console: Sendable {
       depth: depth)
   }
 
-  /// Remembers response times and problems while nobody looks, until the process ends.
+  /// Remembers response times, and the workers' problems, while nobody looks, until the process ends.
   func start() {
     let thread = Thread { [self] in
       while true {
         let (now, all) = (RelayClock.now, apps())
         for one in all { times.note(one.app, session: one.figures.session, at: now) }
+        _ = problems.date(
+          all.flatMap { Self.problems($0.app, $0.figures, at: now) },
+          of: [.stopped, .failing, .disagreement, .certificate, .guarded], at: now)
         sleep(5)
       }
     }
@@ -154,17 +157,18 @@ final class Console: Sendable {
     }
     let shown = all.map { one in
       let facts = known[one.app] ?? Facts()
-      found += problems(one.app, one.figures, facts, at: now)
+      found += Self.problems(one.app, one.figures, at: now) + problems(one.app, facts)
       return app(one.app, one.figures, facts, counted[one.app], at: now)
     }
-    let dated = problems.date(found, at: now)
+    let dated = problems.date(found, of: ProblemTimes.Kind.allCases, at: now)
     return ConsoleState(
       at: now, started: RelayClock.startedAt, queue: name,
       problems: dated.filter { $0.app.map(visitor.sees) ?? true },
       apps: shown.filter { visitor.sees($0.app) })
   }
 
-  private func problems(_ app: String, _ figures: WorkerFigures, _ facts: Facts, at now: Int64)
+  /// Those that need no query.
+  private static func problems(_ app: String, _ figures: WorkerFigures, at now: Int64)
     -> [ConsoleState.Problem]
   {
     var all: [ConsoleState.Problem] = []
@@ -173,14 +177,6 @@ final class Console: Sendable {
     }
     add(figures.isStopped ? .stopped : .failing, figures.problem)
     add(.disagreement, figures.disagreement)
-    let silent = facts.workers.filter { !$0.isRunning || $0.silentMS > leaseMS }.map(\.name)
-    if !silent.isEmpty {
-      add(.silent, "no heartbeat of the relay \(silent.joined(separator: ", "))")
-    }
-    let urgent = facts.depth.waiting[.urgent]?.ageS ?? 0
-    if urgent > Self.urgentS, !facts.orders.isPaused {
-      add(.waiting, "an urgent entry waits for \(urgent) s")
-    }
     if let end = figures.certificateEnd, end - now / 1000 < Self.certificateS {
       add(
         .certificate,
@@ -189,6 +185,20 @@ final class Console: Sendable {
           : "the certificate has expired")
     }
     add(.guarded, figures.guardAlarm.map { "bad tokens do not count: \($0)" })
+    return all
+  }
+
+  private func problems(_ app: String, _ facts: Facts) -> [ConsoleState.Problem] {
+    var all: [ConsoleState.Problem] = []
+    let silent = facts.workers.filter { !$0.isRunning || $0.silentMS > leaseMS }.map(\.name)
+    if !silent.isEmpty {
+      let names = silent.joined(separator: ", ")
+      all.append(.init(app: app, kind: .silent, text: "no heartbeat of the relay \(names)"))
+    }
+    let urgent = facts.depth.waiting[.urgent]?.ageS ?? 0
+    if urgent > Self.urgentS, !facts.orders.isPaused {
+      all.append(.init(app: app, kind: .waiting, text: "an urgent entry waits for \(urgent) s"))
+    }
     return all
   }
 

@@ -11,7 +11,7 @@ final class ProblemTimes: Sendable {
     var since: Int64 = 0
   }
 
-  enum Kind: String, Encodable, Sendable {
+  enum Kind: String, Encodable, CaseIterable, Sendable {
     /// Nothing is pushed until an operator acts.
     case stopped
     /// Pushes or records fail.
@@ -30,23 +30,29 @@ final class ProblemTimes: Sendable {
     case guarded
   }
 
-  private let seen = Mutex<[String: Int64]>([:])
+  private struct Name: Hashable {
+    var app: String?
+    var kind: Kind
 
-  /// Dates all problems of now; a problem that is missing has ended.
-  func date(_ problems: [Problem], at now: Int64) -> [Problem] {
-    seen.withLock { seen in
-      let dated = problems.map { problem in
-        var dated = problem
-        dated.since = seen[Self.key(problem)] ?? now
-        return dated
-      }
-      seen = Dictionary(dated.map { (Self.key($0), $0.since) }, uniquingKeysWith: min)
-      return dated
+    /// The words may change while a problem stands, and so may `stopped`.
+    init(_ problem: Problem) {
+      (app, kind) = (problem.app, problem.kind == .stopped ? .failing : problem.kind)
     }
   }
 
-  /// The words may change while a problem stands.
-  private static func key(_ problem: Problem) -> String {
-    "\(problem.kind.rawValue == "stopped" ? "failing" : problem.kind.rawValue) \(problem.app ?? "")"
+  private let seen = Mutex<[Name: Int64]>([:])
+
+  /// Dates all problems of these kinds that there are now; one that is missing has ended.
+  func date(_ problems: [Problem], of kinds: [Kind], at now: Int64) -> [Problem] {
+    seen.withLock { seen in
+      let dated = problems.map { problem in
+        var dated = problem
+        dated.since = seen[Name(problem)] ?? now
+        return dated
+      }
+      let others = seen.filter { !kinds.contains($0.key.kind) }
+      seen = others.merging(dated.map { (Name($0), $0.since) }, uniquingKeysWith: min)
+      return dated
+    }
   }
 }
