@@ -13,7 +13,7 @@ SPEC = importlib.util.spec_from_file_location("relay_conftest", HERE.parent / "R
 sys.modules["relay_conftest"] = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(sys.modules["relay_conftest"])
 
-from chromium import browser  # noqa: E402, F401
+from chromium import browser, pages  # noqa: E402, F401
 from relay_conftest import certificates, idle, relay, start  # noqa: E402, F401
 from relaying import Queue  # noqa: E402
 
@@ -27,16 +27,6 @@ def queue():
 
 @pytest.fixture
 def show(browser):  # noqa: F811
-    """Opens pages of relays; none of them may report an error or send a request to another host."""
-    pages = []
-
-    def show(one, **arguments):
-        pages.append(browser.page(f"http://127.0.0.1:{one.port_file.read_text().strip()}/", **arguments))
-        pages[-1].wait("document.getElementById('link').dataset.is === 'live'")
-        return pages[-1]
-
-    yield show
-    complaints = [complaint for page in pages for complaint in page.complaints()]
-    for page in pages:
-        page.close()
-    assert complaints == []
+    """Opens the pages of relays."""
+    with pages(browser) as show:
+        yield lambda one, **arguments: show(f"http://127.0.0.1:{one.port_file.read_text().strip()}/", **arguments)

@@ -1,6 +1,7 @@
 """Headless Chromium, controlled with the DevTools protocol over two pipes."""
 
 import base64
+import contextlib
 import json
 import os
 import shutil
@@ -220,3 +221,20 @@ def browser():
     browser = Chromium()
     yield browser
     browser.close()
+
+
+@contextlib.contextmanager
+def pages(browser):
+    """Opens pages by URL. At the end none of them may have reported an error, or sent a request to another host."""
+    opened = []
+
+    def show(url, **arguments):
+        opened.append(browser.page(url, **arguments))
+        opened[-1].wait("document.getElementById('link').dataset.is === 'live'")
+        return opened[-1]
+
+    yield show
+    complaints = [complaint for page in opened for complaint in page.complaints()]
+    for page in opened:
+        page.close()
+    assert complaints == []

@@ -7,7 +7,7 @@ import pytest
 HERE = pathlib.Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "Simulator")]
 
-from chromium import browser  # noqa: E402, F401
+from chromium import browser, pages  # noqa: E402, F401
 from running import certificates, shared  # noqa: E402, F401
 from simulator import Simulator  # noqa: E402
 
@@ -46,16 +46,6 @@ def lasting(certificates):
 
 @pytest.fixture
 def show(browser):
-    """Opens pages; none of them may report an error or send a request to another host."""
-    pages = []
-
-    def show(simulator, **arguments):
-        pages.append(browser.page(simulator.url, **arguments))
-        pages[-1].wait("document.getElementById('link').dataset.is === 'live'")
-        return pages[-1]
-
-    yield show
-    complaints = [complaint for page in pages for complaint in page.complaints()]
-    for page in pages:
-        page.close()
-    assert complaints == []
+    """Opens the pages of simulators."""
+    with pages(browser) as show:
+        yield lambda simulator, **arguments: show(simulator.url, **arguments)

@@ -30,7 +30,7 @@ final class HeldEntry {
   var isCut = false
   /// The rest waits until its campaign is resumed.
   var isPaused = false
-  /// When the rest is due that is not sent; nil for now.
+  /// When the unsent rest is due; nil: immediately.
   var returnsAt: Int64?
   /// An operator's order ended the rest.
   private(set) var isCancelled = false
