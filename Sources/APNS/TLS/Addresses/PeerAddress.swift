@@ -2,7 +2,8 @@ import CSystem
 
 /// The address of a peer. A second connection to it needs no name lookup.
 struct PeerAddress {
-  private var storage = sockaddr_storage()
+  /// As large and aligned as a sockaddr_storage, whose 120 fields the compiler would check one by one.
+  private var storage = InlineArray<16, UInt64>(repeating: 0)
   private var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
 
   /// The peer of a connected socket; nil without one.
@@ -51,7 +52,11 @@ struct PeerAddress {
     }
   }
 
-  var family: CInt { CInt(storage.ss_family) }
+  var family: CInt {
+    withUnsafePointer(to: storage) {
+      CInt(UnsafeRawPointer($0).loadUnaligned(as: sockaddr.self).sa_family)
+    }
+  }
 
   /// Starts connecting; 0 or errno.
   func connect(_ descriptor: CInt) -> CInt {
