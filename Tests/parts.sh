@@ -179,11 +179,14 @@ simulator() { pytest Tests/Simulator; }
 tool() { pytest Tests/Tool; }
 # It mostly waits, so the tests of its clients run beside the others.
 relay() {
-  local clients=(Tests/Relay/test_{binary_listener,client_shares,hostile_clients,http_*,legacy_*}.py) status=0
-  pytest "${clients[@]}" >build/logs/relay_clients.log 2>&1 &
-  pytest Tests/Relay "${clients[@]/#/--ignore=}" || status=$?
-  wait $! || status=$?
-  cat build/logs/relay_clients.log
+  local listeners=(Tests/Relay/test_{binary_listener,client_shares,hostile_clients,http_*,legacy_*}.py) job status=0
+  local operations=(Tests/Relay/test_{campaigns,console,dead_letters,lanes,local_times,rate,storage,webhooks}.py)
+  # Most of them wait. Each process has its own network.
+  pytest "${listeners[@]}" >build/logs/relay_listeners.log 2>&1 &
+  pytest "${operations[@]}" >build/logs/relay_operations.log 2>&1 &
+  pytest Tests/Relay "${listeners[@]/#/--ignore=}" "${operations[@]/#/--ignore=}" || status=$?
+  for job in $(jobs -p); do wait "$job" || status=$?; done
+  cat build/logs/relay_{listeners,operations}.log
   return $status
 }
 
