@@ -16,21 +16,3 @@ extension RedisQueue {
     return newest.list.first?.list.first?.text ?? "0"
   }
 }
-
-extension RedisScript {
-  /// ARGV: name, the current place or an empty string, the new place or an empty string. Returns 1
-  /// on success.
-  static let moveReader = RedisScript(
-    #"""
-    local there = call('HGET', readers, ARGV[1]) or ''
-    -- A repeated call after a lost reply finds its own place.
-    if there == ARGV[3] then return 1 end
-    if there ~= ARGV[2] then return 0 end
-    if ARGV[3] == '' then
-      call('HDEL', readers, ARGV[1])
-    else
-      call('HSET', readers, ARGV[1], ARGV[3])
-    end
-    return 1
-    """#)
-}

@@ -269,16 +269,26 @@ struct RedisScript: Sendable {
     return 0
     """#)
 
-  /// ARGV: name, the current value or an empty string, the new value. Returns 1 on success.
-  static let replaceAppState = RedisScript(
-    #"""
-    local there = call('HGET', app_state, ARGV[1]) or ''
-    -- A repeated call after a lost reply finds its own value.
-    if there == ARGV[3] then return 1 end
-    if there ~= ARGV[2] then return 0 end
-    call('HSET', app_state, ARGV[1], ARGV[3])
-    return 1
-    """#)
+  /// ARGV: name, the current value or an empty string, the new value or an empty string. Returns 1
+  /// on success.
+  static let replaceAppState = replace(in: "app_state")
+  static let moveReader = replace(in: "readers")
+
+  private static func replace(in hash: String) -> RedisScript {
+    RedisScript(
+      #"""
+      local there = call('HGET', \#(hash), ARGV[1]) or ''
+      -- A repeated call after a lost reply finds its own value.
+      if there == ARGV[3] then return 1 end
+      if there ~= ARGV[2] then return 0 end
+      if ARGV[3] == '' then
+        call('HDEL', \#(hash), ARGV[1])
+      else
+        call('HSET', \#(hash), ARGV[1], ARGV[3])
+      end
+      return 1
+      """#)
+  }
 
   /// ARGV: the time. Makes entries due that wait because APNs failed.
   static let bringBack = RedisScript(
