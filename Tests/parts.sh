@@ -196,9 +196,14 @@ relay_kills() {
 }
 kills_sqlite() {
   Tests/Relay/kills --seeds 40 --from 100 && Tests/Relay/kills --listener --entries 400 --seeds 8 &&
-    Tests/Relay/cancels --seeds 15
+    Tests/Relay/cancels --seeds 15 && cancelled_lists
 }
-kills_redis() { Tests/Relay/kills --redis --seeds 40 --from 100 && Tests/Relay/cancels --redis --seeds 15; }
+kills_redis() {
+  Tests/Relay/kills --redis --seeds 40 --from 100 && Tests/Relay/cancels --redis --seeds 15 && cancelled_lists --redis
+}
+cancelled_lists() {
+  Tests/Relay/cancels --seeds 5 --devices 20000 --service build/release/Tests/Benchmarks/apns_http2_service "$@"
+}
 relay_planted() { Tests/Relay/planted; }
 # Every order of the steps of two relays and their queue, in a model.
 queue_model() { Tests/Relay/Model/run; }

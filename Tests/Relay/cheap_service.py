@@ -1,15 +1,26 @@
 """A cheap service, so that the relay dominates the measurement."""
 
 import json
+import pathlib
 import subprocess
 
 
 class Service:
-    """Runs apns_http2_service of Tests/Benchmarks, which accepts everything after `delay_ms` milliseconds."""
+    """Runs apns_http2_service of Tests/Benchmarks, which accepts everything after `delay_ms` milliseconds, and adds the device
+    of each notification to the file `devices`."""
 
-    def __init__(self, program, delay_ms=0):
-        self.process = subprocess.Popen([program, str(delay_ms)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, program, delay_ms=0, devices=None):
+        self.devices = devices and pathlib.Path(devices)
+        words = [program, str(delay_ms), *filter(None, [devices])]
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.ready = json.loads(self.process.stdout.readline())
+
+    def tokens(self):
+        return self.devices.read_text().split()
+
+    def pushes_so_far(self):
+        # A line is a token of 64 digits.
+        return self.devices.stat().st_size // 65
 
     def stop(self):
         self.process.stdin.close()

@@ -76,8 +76,12 @@ class Service:
         self.simulator = simulators.Simulator(
             self.certificates, "--http2-port", "0", *options, control=True, faults=self.faults)
 
+    @property
+    def ready(self):
+        return self.simulator.ready
+
     def place(self):
-        return "127.0.0.1", self.simulator.ready["http2_port"]
+        return "127.0.0.1", self.ready["http2_port"]
 
     def reset(self):
         self.simulator.control("POST", "/reset")
@@ -101,6 +105,9 @@ class Service:
         """All accepted pushes of all its runs. Each run numbers its connections from the start."""
         lives = [*self.past, pushes(self.simulator)]
         return [push | {"connection": (life, push["connection"])} for life, all in enumerate(lives) for push in all]
+
+    def tokens(self):
+        return [push["token"] for push in self.pushes()]
 
 
 class SmallDisk:

@@ -250,13 +250,13 @@ class RedisQueue:
     def held(self):
         """Returns the IDs of the entries that relays hold."""
         held = set()
-        for stream in STREAMS.values():
-            try:
-                entries = [number for number, *_ in self.ask("XPENDING", f"apns:{{shop}}:{stream}", "relay", "-", "+", 1_000_000)]
-            except Refusal:
-                continue
-            waiting = dict(self.ask("XRANGE", f"apns:{{shop}}:{stream}", "-", "+"))
-            held |= {fields[fields.index("id") + 1] for fields in map(waiting.get, entries) if fields}
+        with contextlib.closing(Client(self.server.path)) as client:
+            for stream in STREAMS.values():
+                key = f"apns:{{shop}}:{stream}"
+                with contextlib.suppress(Refusal):
+                    pending = client.ask("XPENDING", key, "relay", "-", "+", 1_000_000)
+                    for found in client.all([["XRANGE", key, number, number] for number, *_ in pending]):
+                        held |= {fields[fields.index("id") + 1] for _, fields in found}
         return held
 
     def gone(self):

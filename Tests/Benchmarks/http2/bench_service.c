@@ -51,6 +51,7 @@ static bench_service_options_t options;
 static volatile bench_counts_t *counts;
 static client_t clients[CLIENTS_MAX];
 static int client_count;
+static int devices = -1;
 
 void bench_pin(int processor) {
   cpu_set_t set;
@@ -79,9 +80,29 @@ static uint64_t now_ms(void) {
 
 /* ---- Requests ----------------------------------------------------------------- */
 
+/* A stream keeps the line for its device until its request is complete. */
+static int on_header(nghttp2_session *http, const nghttp2_frame *frame, const uint8_t *name,
+                     size_t name_length, const uint8_t *value, size_t length, uint8_t flags,
+                     void *context) {
+  static const char path[] = ":path", start[] = "/3/device/";
+  char *line;
+  (void)flags, (void)context;
+  if (name_length != sizeof path - 1 || memcmp(name, path, name_length)) return 0;
+  MUST(length >= sizeof start && !memcmp(value, start, sizeof start - 1));
+  MUST(asprintf(&line, "%.*s\n", (int)(length + 1 - sizeof start), value + sizeof start - 1) > 0);
+  MUST(!nghttp2_session_set_stream_user_data(http, frame->hd.stream_id, line));
+  return 0;
+}
+
+static void write_device(nghttp2_session *http, int32_t stream) {
+  char *line = nghttp2_session_get_stream_user_data(http, stream);
+  MUST(line && write(devices, line, strlen(line)) == (ssize_t)strlen(line));
+  free(line);
+  nghttp2_session_set_stream_user_data(http, stream, NULL);
+}
+
 static int on_frame(nghttp2_session *http, const nghttp2_frame *frame, void *context) {
   client_t *client = context;
-  (void)http;
   if (frame->hd.type != NGHTTP2_DATA && frame->hd.type != NGHTTP2_HEADERS) return 0;
   if (!(frame->hd.flags & NGHTTP2_FLAG_END_STREAM)) return 0;
   if (client->held_count == client->held_room) {
@@ -92,6 +113,7 @@ static int on_frame(nghttp2_session *http, const nghttp2_frame *frame, void *con
   client->held[client->held_count++] = (held_t){
       .stream = frame->hd.stream_id, .due_ms = options.delay_ms ? now_ms() + options.delay_ms : 0};
   counts->requests++;
+  if (options.devices) write_device(http, frame->hd.stream_id);
   return 0;
 }
 
@@ -186,6 +208,7 @@ static void begin_http2(client_t *client) {
   MUST(nghttp2_session_callbacks_new(&callbacks) == 0 && nghttp2_option_new(&option) == 0);
   nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
   nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
+  if (options.devices) nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
   nghttp2_option_set_no_auto_window_update(option, 1);
   MUST(nghttp2_session_server_new2(&client->http, callbacks, client, option) == 0);
   nghttp2_session_callbacks_del(callbacks);
@@ -234,11 +257,13 @@ static void end_client(int index) {
   counts->wire_in += BIO_number_read(SSL_get_rbio(client->ssl));
   counts->wire_out += BIO_number_written(SSL_get_wbio(client->ssl));
   nghttp2_session_del(client->http);
+  client->http = NULL;
   SSL_free(client->ssl);
   close(client->descriptor);
   free(client->held);
   free(client->out);
   *client = clients[--client_count];
+  if (client->http) nghttp2_session_set_user_data(client->http, client);
   counts->connections++;
 }
 
@@ -314,6 +339,10 @@ bench_service_t bench_service_start(const identities_t *identities,
   options = *given;
   counts = service.counts;
   bench_pin(options.processor);
+  if (options.devices) {
+    devices = open(options.devices, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    MUST(devices >= 0);
+  }
   SSL_CTX *context = SSL_CTX_new(TLS_server_method());
   SSL_CTX_use_certificate(context, identities->gateway.certificate);
   SSL_CTX_use_PrivateKey(context, identities->gateway.key);

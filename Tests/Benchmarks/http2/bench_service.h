@@ -20,7 +20,8 @@ typedef struct bench_service_options {
   uint32_t delay_ms; /* delay of each response; then without batches */
   bool trickles;     /* each response in a separate record and write */
   bool asks_for_certificate;
-  bool refuses; /* answers 410 to all instead of 200 */
+  bool refuses;        /* answers 410 to all instead of 200 */
+  const char *devices; /* a file that gets the device of each complete request, a line each */
 } bench_service_options_t;
 
 /* Counts since the last reset. */
