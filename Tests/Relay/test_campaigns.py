@@ -178,6 +178,25 @@ def test_after_cancel_nothing_is_sent(start, relay, shared):
         shared.add({"id": f"second-{n}", "token": token(100 + n), "campaign": f"sale-{n}"})
     one.wait_done()
     assert arrivals(simulator) == [*range(5)] and shared.counts() == {"accepted": 5, "cancelled": 5}
+    # What waits for its time does not wait.
+    shared.add(many("late", 200, 5, campaign="sale-0", due=int(1000 * time.time()) + 3_600_000))
+    one.wait_done()
+    assert arrivals(simulator) == [*range(5)] and shared.counts() == {"accepted": 5, "cancelled": 10}
+
+
+def test_an_order_precedes_what_is_added_after_it(start, relay, shared):
+    """Before the command has ended, too."""
+    simulator = start("--seed", "1")
+    one = relay(simulator, queue=shared).start().wait_ready()
+    for n in range(5):
+        shared.add({"id": f"first-{n}", "token": token(n), "campaign": f"sale-{n}"})
+        arrived(simulator, n + 1)
+        cancel = subprocess.Popen([relay_program(), "cancel", "--campaign", f"sale-{n}", "--config", one.file], stdout=subprocess.DEVNULL)
+        wait_until(lambda name=f'"sale-{n}"': name in (orders_of(shared) or ""), "no order is given")
+        shared.add({"id": f"second-{n}", "token": token(100 + n), "campaign": f"sale-{n}"})
+        assert cancel.wait() == 0
+    one.wait_done()
+    assert arrivals(simulator) == [*range(5)] and shared.counts() == {"accepted": 5, "cancelled": 5}
 
 
 def test_a_single_entry_is_cancelled(start, relay, shared):
