@@ -191,7 +191,8 @@ def test_an_order_precedes_what_is_added_after_it(start, relay, shared):
     for n in range(5):
         shared.add({"id": f"first-{n}", "token": token(n), "campaign": f"sale-{n}"})
         arrived(simulator, n + 1)
-        cancel = subprocess.Popen([relay_program(), "cancel", "--campaign", f"sale-{n}", "--config", one.file], stdout=subprocess.DEVNULL)
+        words = [relay_program(), "cancel", "--campaign", f"sale-{n}", "--config", one.file]
+        cancel = subprocess.Popen(words, stdout=subprocess.DEVNULL)
         wait_until(lambda name=f'"sale-{n}"': name in (orders_of(shared) or ""), "no order is given")
         shared.add({"id": f"second-{n}", "token": token(100 + n), "campaign": f"sale-{n}"})
         assert cancel.wait() == 0

@@ -249,6 +249,7 @@ def test_a_limited_campaign_keeps_its_order(start, relay, shared):
         time.sleep(0.002)
     one.start().wait_ready()
     wait_accepted(simulator, 30)
+    wait_until(lambda: one.metric('apns_relay_entries{app="shop",state="paced"}') > 0, "nothing waits for the limit")
     one.stop()
     one.start().wait_ready()
     wait_accepted(simulator, 60)
