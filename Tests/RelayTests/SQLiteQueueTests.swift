@@ -142,6 +142,37 @@ import Testing
     #expect(try place.strings("SELECT count(*) FROM ids") == ["70"])
   }
 
+  /// Rows between those of a statement belong to others, and their outcomes' texts differ.
+  @Test(arguments: [1, 2, 9, 20]) func entriesOfAppsMayAlternate(_ together: Int) throws {
+    let queue = try place.open()
+    let apps = (0..<240).map { $0 / together % 2 == 0 ? "shop" : "news" }
+    _ = try queue.enqueue(
+      apps.enumerated().map { NewEntry(app: $1, id: "\($0)", token: "00", payload: "{}") }, at: now)
+    let workerID = try queue.join(app: "shop", named: "test", at: now)
+    let got = try queue.claim(workerID, room: 999, at: now)
+    let own = apps.indices.filter { apps[$0] == "shop" }
+    #expect(got.map(\.content.id) == own.map { "\($0)" })
+    #expect(
+      try place.strings("SELECT app || worker || deliveries FROM entries WHERE deliveries > 0")
+        == own.map { _ in "shop\(workerID.number)1" })
+    let long = String(repeating: "e", count: 300)
+    let ends = got.map { entry in
+      let reason = entry.content.id + long
+      return EntryUpdate(
+        entry, [PushOutcome(position: 0, token: "00", kind: .rejected, reason: reason)], .finished)
+    }
+    // The responses do not arrive in order.
+    for part in [ends.filter { $0.number % 3 == 0 }, ends.filter { $0.number % 3 > 0 }.reversed()] {
+      try queue.record(part, by: workerID, at: now)
+    }
+    #expect(try place.strings("SELECT id FROM entries WHERE app = 'shop'") == [])
+    #expect(try place.strings("SELECT id FROM entries").count == 240 - own.count)
+    #expect(
+      try place.strings(
+        "SELECT count(*) FROM outcomes WHERE token = '00' AND reason = id || '\(long)'")
+        == ["\(own.count)"])
+  }
+
   @Test func goneDevicesKeepTheirLatestTime() throws {
     let queue = try place.open()
     _ = try queue.enqueue(

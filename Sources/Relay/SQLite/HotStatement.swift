@@ -20,6 +20,9 @@ struct HotStatement: ~Copyable {
   private let statement: OpaquePointer
   private let database: Database
   private var place: Int32 = 0
+  /// Room for texts, of which `textBytes` are used.
+  private var texts = UnsafeMutableBufferPointer<UInt8>(start: nil, count: 0)
+  private var textBytes = 0
 
   // Inlined, so that no pack of values is made at run time.
   @inline(always)
@@ -41,10 +44,22 @@ struct HotStatement: ~Copyable {
     return try statement.step()
   }
 
+  /// For these rows. `sql` ends where a comparison with their numbers follows.
+  init(_ database: Database, _ sql: String, _ first: Int64? = nil, rows: RowGroup) throws {
+    try self.init(database, sql + rows.condition)
+    if let first { bind(first) }
+    for value in rows.values { bind(value) }
+  }
+
   deinit {
     sqlite3_reset(statement)
     sqlite3_clear_bindings(statement)
+    texts.deallocate()
   }
+
+  /// Keeps the texts of many rows together, because SQLite would allocate memory for each. Those
+  /// that do not fit are left to SQLite.
+  mutating func keepTexts() { texts = .allocate(capacity: 256 * Self.rowsTogether) }
 
   mutating func bind(_ value: Int64) {
     place += 1
@@ -56,11 +71,20 @@ struct HotStatement: ~Copyable {
     text.withUTF8 { bind(text: $0) }
   }
 
-  /// SQLite copies the bytes. An empty text is not NULL.
+  /// The bytes are copied. An empty text is not NULL.
   mutating func bind(text: UnsafeBufferPointer<UInt8>) {
     place += 1
     let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-    if let start = text.baseAddress {
+    if let start = text.baseAddress, let room = texts.baseAddress,
+      text.count <= texts.count - textBytes
+    {
+      let own = room + textBytes
+      own.update(from: start, count: text.count)
+      textBytes += text.count
+      _ = own.withMemoryRebound(to: CChar.self, capacity: text.count) {
+        sqlite3_bind_text(statement, place, $0, Int32(clamping: text.count), nil)
+      }
+    } else if let start = text.baseAddress {
       _ = start.withMemoryRebound(to: CChar.self, capacity: text.count) {
         sqlite3_bind_text(statement, place, $0, Int32(clamping: text.count), copies)
       }
@@ -99,28 +123,21 @@ struct HotStatement: ~Copyable {
     repeat (each values).bind(to: &self)
     defer {
       sqlite3_reset(statement)
-      place = 0
+      (place, textBytes) = (0, 0)
     }
     while try step() {}
   }
 
-  /// How many rows share a statement, because most of a row's cost is the statement around it.
+  /// How many rows are added together, because most of a row's cost is the statement around it.
   static let rowsTogether = 32
-  static let marks = repeatElement("?", count: rowsTogether).joined(separator: ", ")
 
   /// Runs it for the rows with these numbers. `sql` ends where a comparison with them follows.
   static func run(_ database: Database, _ sql: String, _ first: Int64? = nil, numbers: [Int64])
     throws
   {
-    for some in numbers.parts(of: rowsTogether) {
-      let areMany = some.count == rowsTogether
-      var statement = try HotStatement(database, sql + (areMany ? " IN (\(marks))" : " = ?"))
-      for (place, number) in some.enumerated() {
-        if let first, place == 0 || !areMany { statement.bind(first) }
-        statement.bind(number)
-        if !areMany { try statement.run() }
-      }
-      if areMany { try statement.run() }
+    for rows in RowGroup.all(numbers) {
+      var statement = try HotStatement(database, sql, first, rows: rows)
+      try statement.run()
     }
   }
 

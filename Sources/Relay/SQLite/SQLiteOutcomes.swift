@@ -35,6 +35,7 @@ extension SQLiteQueue {
     for some in rows.parts(of: HotStatement.rowsTogether) {
       let areMany = some.count == HotStatement.rowsTogether
       var statement = try HotStatement(database, areMany ? many : one)
+      if areMany { statement.keepTexts() }
       for (update, outcome) in some {
         bind(updates[update], outcome, at: now, to: &statement)
         statement.bind(updates[update].number)
@@ -85,14 +86,11 @@ extension SQLiteQueue {
   /// letter that was given back has another number since.
   private static func ended(_ numbers: [Int64], _ database: Database) throws -> Set<Int64> {
     var ended: Set<Int64> = []
-    for some in numbers.parts(of: HotStatement.rowsTogether) {
-      if some.count == HotStatement.rowsTogether {
-        var count = try HotStatement(
-          database, "SELECT count(*) FROM entries WHERE number IN (\(HotStatement.marks))")
-        for number in some { count.bind(number) }
-        if try count.step(), count.int(0) == some.count { continue }
-      }
-      for number in some
+    for rows in RowGroup.all(numbers) {
+      var count = try HotStatement(
+        database, "SELECT count(*) FROM entries WHERE number", rows: rows)
+      if try count.step(), count.int(0) == rows.numbers.count { continue }
+      for number in rows.numbers
       where try !HotStatement.finds(database, "SELECT 1 FROM entries WHERE number = ?", number) {
         ended.insert(number)
       }
