@@ -74,6 +74,15 @@ package struct EntryUpdate: Equatable, Sendable {
     (disposition, isByOrder) = (.held, false)
   }
 
+  /// Whether a device is gone, or a token is recorded as bad.
+  var hasLostToken: Bool {
+    var hasOne = false
+    forEachOutcome {
+      if $0.pointee.goneSince != nil || $0.pointee.badSince != nil { hasOne = true }
+    }
+    return hasOne
+  }
+
   /// Passes each outcome by pointer, because a copy would retain its strings.
   @inline(__always)
   func forEachOutcome(_ body: (UnsafePointer<PushOutcome>) -> Void) {

@@ -394,23 +394,26 @@ package final class SQLiteQueue: QueueEngine {
         throw tooLittleRoom
       }
       try lines?.block(collected.blocked)
-      var entries = collected.entries
       try HotStatement.run(
         database, "UPDATE entries SET worker = ?, deliveries = deliveries + 1 WHERE number",
-        workerID.number, numbers: entries.map(\.number))
-      for index in entries.indices {
-        entries[index].deliveries += 1
+        workerID.number, numbers: collected.entries.map(\.number))
+      // In place, because a copy would retain all strings.
+      for index in collected.entries.indices {
+        let number = collected.entries[index].number
+        collected.entries[index].deliveries += 1
         if hasSuspects {
           var crashes = try HotStatement(
-            database, "SELECT crashes FROM suspects WHERE entry = ?", entries[index].number)
-          if try crashes.step() { entries[index].crashes = Int(crashes.int(0)) }
+            database, "SELECT crashes FROM suspects WHERE entry = ?", number)
+          if try crashes.step() { collected.entries[index].crashes = Int(crashes.int(0)) }
         }
-        guard entries[index].content.tokens != nil else { continue }
+        guard collected.entries[index].content.tokens != nil else { continue }
         var positions = try HotStatement(
-          database, "SELECT position FROM outcomes WHERE entry = ?", entries[index].number)
-        while try positions.step() { entries[index].resolved.insert(Int(positions.int(0))) }
+          database, "SELECT position FROM outcomes WHERE entry = ?", number)
+        while try positions.step() {
+          collected.entries[index].resolved.insert(Int(positions.int(0)))
+        }
       }
-      return entries
+      return collected.entries
     }
   }
 
@@ -573,7 +576,13 @@ package final class SQLiteQueue: QueueEngine {
       }
       try Self.add(updates, at: now, database)
       var ends: [Int64] = []
-      for update in updates {
+      for place in updates.indices {
+        // Most are not copied, because a copy would retain all strings.
+        if updates[place].disposition == .finished, !updates[place].hasLostToken {
+          ends.append(updates[place].number)
+          continue
+        }
+        let update = updates[place]
         for outcome in update.outcomes {
           if let since = outcome.goneSince {
             try gone.execute(arguments: [update.app, outcome.token.text, since, now])
