@@ -251,5 +251,6 @@ def test_a_long_queue_is_counted_seldom(start, relay, queue, count):
     queue.add(*({"id": f"{n}", "token": token(n), "campaign": "sale", "due": due} for n in range(count)))
     one = relay(start(), queue=queue).start().wait_ready()
     wait_until(lambda: (campaign(one) or {}).get("left"), "nothing is counted")
+    began = time.monotonic()
     counted = {campaign(one)["left"]["counted"] for _ in range(100)}
-    assert len(counted) <= 2 and campaign(one)["left"]["devices"] == count
+    assert len(counted) <= 2 + (time.monotonic() - began) and campaign(one)["left"]["devices"] == count
