@@ -6,7 +6,7 @@ import Testing
 
 /// Files of each layout that the queue has had, made by layouts.sql.
 @Suite struct SQLiteLayoutTests {
-  static let layouts = ["1-without-channel", "1", "2", "3-loose", "3", "4", "5", "6", "7"]
+  static let layouts = ["1-without-channel", "1", "2", "3-loose", "3", "4", "5", "6", "7", "8"]
 
   private let now = QueueRules.now
   private let place: SQLitePlace
@@ -42,7 +42,7 @@ import Testing
 
   /// Relays of other versions wrote their version number into files without changing them, and so
   /// does a producer that runs the text of --print-schema.
-  @Test(arguments: layouts, [nil, 2, 3, 4, 5, 6, 7, SQLiteSchema.version])
+  @Test(arguments: layouts, [nil, 2, 3, 4, 5, 6, 7, 8, SQLiteSchema.version])
   func eachLayoutBecomesTheOneOfNow(_ layout: String, _ number: Int?) throws {
     try make(layout)
     let tables = try place.strings("SELECT name FROM sqlite_master")
@@ -68,12 +68,17 @@ import Testing
       INSERT INTO entries (app, id, token, payload) VALUES ('shop', 'gone', '03', '{}');
       DELETE FROM entries WHERE id = 'gone';
       INSERT INTO workers VALUES (7, 'shop', 'old 1', 1);
-      INSERT INTO outcomes VALUES (9, 'shop', 'held', 0, '00', 'accepted', '', 200, 'x', 1, 1);
+      INSERT INTO outcomes
+        (number, app, id, position, token, outcome, reason, http_status, apns_id, deliveries, at)
+        VALUES (9, 'shop', 'held', 0, '00', 'accepted', '', 200, 'x', 1, 1);
       INSERT INTO gone (app, token, since) VALUES ('shop', '0a', 3);
       INSERT INTO dead (number, app, id, token, payload, made, deliveries, \(story), at)
         VALUES (1000, 'shop', 'dead', '00', '{}', 1, 5, 'died with it', 2);
       INSERT INTO provider_tokens VALUES ('TEAM', 'KEY', 'jwt', 1);
       """)
+    if layout == "8" {
+      try write("UPDATE outcomes SET entry = (SELECT number FROM entries WHERE id = 'held')")
+    }
     if let number { try write("PRAGMA user_version = \(number)") }
     let queue = try place.open()
     let fresh = try SQLitePlace()
@@ -83,6 +88,8 @@ import Testing
     #expect(try place.strings("PRAGMA user_version") == ["\(SQLiteSchema.version)"])
 
     _ = try queue.reclaim(silentSince: now, at: now)
+    #expect(try place.strings("SELECT made FROM dead") == ["1000"])
+    #expect(try place.strings("SELECT count(*) FROM entries WHERE made > 1e12") == ["3"])
     #expect(
       try place.strings("SELECT deferrals || history FROM entries WHERE id = 'waits'")
         == ["2long ago"])

@@ -9,13 +9,14 @@ PRAGMA user_version = 4;  --: 4 4
 PRAGMA user_version = 5;  --: 5 5
 PRAGMA user_version = 6;  --: 6 6
 PRAGMA user_version = 7;  --: 7 7
+PRAGMA user_version = 8;  --: 8 8
 CREATE TABLE IF NOT EXISTS entries (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   app TEXT NOT NULL,
   id TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND 64),
   token TEXT,
   tokens TEXT,
-  channel TEXT,  --: 1 7
+  channel TEXT,  --: 1 8
   payload TEXT NOT NULL,
   topic TEXT,
   push_type TEXT,
@@ -23,42 +24,42 @@ CREATE TABLE IF NOT EXISTS entries (
   expiry INTEGER,
   collapse_id TEXT,
   deadline INTEGER,
-  lane TEXT NOT NULL DEFAULT 'normal',  --: 6 7
-  campaign TEXT,  --: 7 7
+  lane TEXT NOT NULL DEFAULT 'normal',  --: 6 8
+  campaign TEXT,  --: 7 8
   made INTEGER NOT NULL DEFAULT (CAST(strftime('%s', 'now') AS INTEGER)),
   due INTEGER NOT NULL DEFAULT 0,
   worker INTEGER,
   deliveries INTEGER NOT NULL DEFAULT 0,
   answers INTEGER NOT NULL DEFAULT 0,  --: 1-without-channel 4
-  deferrals INTEGER NOT NULL DEFAULT 0,  --: 5 7
+  deferrals INTEGER NOT NULL DEFAULT 0,  --: 5 8
   story TEXT,  --: 1-without-channel 4
-  history TEXT,  --: 5 7
-  UNIQUE (app, id),
+  history TEXT,  --: 5 8
+  UNIQUE (app, id),  --: 1-without-channel 7
   CHECK ((token IS NULL) <> (tokens IS NULL)),  --: 1-without-channel 1-without-channel
-  CHECK ((token IS NULL) + (tokens IS NULL) + (channel IS NULL) = 2),  --: 1 7
+  CHECK ((token IS NULL) + (tokens IS NULL) + (channel IS NULL) = 2),  --: 1 8
   CHECK (typeof(app) = 'text' AND typeof(id) = 'text' AND typeof(payload) = 'text'),
   CHECK (typeof(coalesce(token, tokens)) = 'text' AND typeof(coalesce(topic, '')) = 'text'),  --: 1-without-channel 1-without-channel
-  CHECK (typeof(coalesce(token, tokens, channel)) = 'text' AND typeof(coalesce(topic, '')) = 'text'),  --: 1 7
+  CHECK (typeof(coalesce(token, tokens, channel)) = 'text' AND typeof(coalesce(topic, '')) = 'text'),  --: 1 8
   CHECK (typeof(coalesce(push_type, '')) = 'text' AND typeof(coalesce(collapse_id, '')) = 'text'),
   CHECK (typeof(coalesce(priority, 0)) = 'integer' AND typeof(coalesce(expiry, 0)) = 'integer'),
   CHECK (typeof(coalesce(deadline, 0)) = 'integer' AND typeof(made) = 'integer'),  --: 1-without-channel 3-loose
   CHECK (typeof(due) = 'integer' AND typeof(coalesce(worker, 0)) = 'integer'),  --: 1-without-channel 3-loose
   CHECK (typeof(deliveries) = 'integer' AND typeof(answers) = 'integer')  --: 1-without-channel 3-loose
-  CHECK (typeof(coalesce(deadline, 0)) = 'integer' AND typeof(made) = 'integer' AND made >= 0),  --: 3 7
-  CHECK (typeof(due) = 'integer' AND due >= 0),  --: 3 7
-  CHECK (typeof(coalesce(worker, 0)) = 'integer' AND (worker IS NULL OR deliveries > 0)),  --: 3 7
-  CHECK (typeof(deliveries) = 'integer' AND deliveries BETWEEN 0 AND 1000000000),  --: 3 7
+  CHECK (typeof(coalesce(deadline, 0)) = 'integer' AND typeof(made) = 'integer' AND made >= 0),  --: 3 8
+  CHECK (typeof(due) = 'integer' AND due >= 0),  --: 3 8
+  CHECK (typeof(coalesce(worker, 0)) = 'integer' AND (worker IS NULL OR deliveries > 0)),  --: 3 8
+  CHECK (typeof(deliveries) = 'integer' AND deliveries BETWEEN 0 AND 1000000000),  --: 3 8
   CHECK (typeof(answers) = 'integer' AND answers BETWEEN 0 AND 1000000000)  --: 3 4
-  CHECK (typeof(deferrals) = 'integer' AND deferrals BETWEEN 0 AND 1000000000)  --: 5 7
+  CHECK (typeof(deferrals) = 'integer' AND deferrals BETWEEN 0 AND 1000000000)  --: 5 8
 );
 CREATE INDEX IF NOT EXISTS entries_new ON entries (app, number)  --: 1-without-channel 5
-CREATE INDEX IF NOT EXISTS entries_new ON entries (app, lane, number)  --: 6 7
+CREATE INDEX IF NOT EXISTS entries_new ON entries (app, lane, number)  --: 6 8
   WHERE worker IS NULL AND due = 0;
 CREATE INDEX IF NOT EXISTS entries_later ON entries (app, due)  --: 1-without-channel 5
-CREATE INDEX IF NOT EXISTS entries_later ON entries (app, lane, due)  --: 6 7
+CREATE INDEX IF NOT EXISTS entries_later ON entries (app, lane, due)  --: 6 8
   WHERE worker IS NULL AND due > 0;
-CREATE INDEX IF NOT EXISTS entries_campaign ON entries (app, campaign, due)  --: 7 7
-  WHERE campaign IS NOT NULL;  --: 7 7
+CREATE INDEX IF NOT EXISTS entries_campaign ON entries (app, campaign, due)  --: 7 8
+  WHERE campaign IS NOT NULL;  --: 7 8
 CREATE INDEX IF NOT EXISTS entries_held ON entries (worker) WHERE worker IS NOT NULL;
 CREATE TABLE IF NOT EXISTS outcomes (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -72,54 +73,75 @@ CREATE TABLE IF NOT EXISTS outcomes (
   apns_id TEXT NOT NULL,
   deliveries INTEGER NOT NULL,
   at INTEGER NOT NULL,
-  UNIQUE (app, id, position)
+  entry INTEGER,  --: 8 8
+  UNIQUE (entry, position)  --: 8 8
+  UNIQUE (app, id, position)  --: 1-without-channel 7
 );
+CREATE TABLE IF NOT EXISTS ids (  --: 8 8
+  app TEXT NOT NULL,  --: 8 8
+  id TEXT NOT NULL,  --: 8 8
+  entry INTEGER NOT NULL,  --: 8 8
+  PRIMARY KEY (app, id)  --: 8 8
+) WITHOUT ROWID;  --: 8 8
 CREATE TRIGGER IF NOT EXISTS entries_once BEFORE INSERT ON entries
-  WHEN EXISTS (SELECT 1 FROM outcomes WHERE app = NEW.app AND id = NEW.id)
+  WHEN EXISTS (SELECT 1 FROM outcomes WHERE app = NEW.app AND id = NEW.id)  --: 1-without-channel 7
+  WHEN EXISTS (SELECT 1 FROM ids WHERE app = NEW.app AND id = NEW.id)  --: 8 8
   BEGIN SELECT RAISE(IGNORE); END;
-CREATE TRIGGER IF NOT EXISTS entries_lane BEFORE INSERT ON entries  --: 6 7
-  WHEN coalesce(NEW.lane, '') NOT IN ('urgent', 'normal', 'bulk')  --: 6 7
+CREATE TRIGGER IF NOT EXISTS ids_add AFTER INSERT ON entries  --: 8 8
+  BEGIN INSERT INTO ids VALUES (NEW.app, NEW.id, NEW.number); END;  --: 8 8
+CREATE TRIGGER IF NOT EXISTS ids_end AFTER DELETE ON entries  --: 8 8
+  WHEN NOT EXISTS (SELECT 1 FROM outcomes WHERE entry = OLD.number AND id = OLD.id)  --: 8 8
+  BEGIN  --: 8 8
+    DELETE FROM ids WHERE app = OLD.app AND id = OLD.id AND entry = OLD.number;  --: 8 8
+    INSERT OR IGNORE INTO ids SELECT app, id, entry FROM outcomes WHERE entry = OLD.number;  --: 8 8
+  END;  --: 8 8
+CREATE TRIGGER IF NOT EXISTS ids_trim AFTER DELETE ON outcomes  --: 8 8
+  WHEN NOT EXISTS (SELECT 1 FROM outcomes WHERE entry = OLD.entry)  --: 8 8
+    AND NOT EXISTS (SELECT 1 FROM entries WHERE number = OLD.entry)  --: 8 8
+  BEGIN DELETE FROM ids WHERE app = OLD.app AND id = OLD.id AND entry = OLD.entry; END;  --: 8 8
+CREATE TRIGGER IF NOT EXISTS entries_lane BEFORE INSERT ON entries  --: 6 8
+  WHEN coalesce(NEW.lane, '') NOT IN ('urgent', 'normal', 'bulk')  --: 6 8
   BEGIN SELECT RAISE(ABORT, 'lane is urgent, normal or bulk'); END;  --: 6 6
-    OR NEW.campaign IS NOT NULL AND (typeof(NEW.campaign) <> 'text'  --: 7 7
-      OR length(NEW.campaign) NOT BETWEEN 1 AND 64)  --: 7 7
-  BEGIN  --: 7 7
-    SELECT CASE WHEN NEW.lane IN ('urgent', 'normal', 'bulk')  --: 7 7
-      THEN RAISE(ABORT, 'campaign is text of 1 to 64 characters')  --: 7 7
-      ELSE RAISE(ABORT, 'lane is urgent, normal or bulk') END;  --: 7 7
-  END;  --: 7 7
-CREATE TRIGGER IF NOT EXISTS entries_due BEFORE INSERT ON entries  --: 6 7
-  WHEN NEW.due IS NOT 0 AND (  --: 6 7
-    NEW.due IS NULL OR NEW.due < 0 OR NEW.due > 1000 * CAST(strftime('%s', 'now') AS INTEGER) + 31622400000  --: 6 7
-    OR NEW.due >= 1000000000 AND NEW.due < 100000000000)  --: 6 7
-  BEGIN SELECT RAISE(ABORT, 'due is in UNIX milliseconds, at most a year ahead'); END;  --: 6 7
+    OR NEW.campaign IS NOT NULL AND (typeof(NEW.campaign) <> 'text'  --: 7 8
+      OR length(NEW.campaign) NOT BETWEEN 1 AND 64)  --: 7 8
+  BEGIN  --: 7 8
+    SELECT CASE WHEN NEW.lane IN ('urgent', 'normal', 'bulk')  --: 7 8
+      THEN RAISE(ABORT, 'campaign is text of 1 to 64 characters')  --: 7 8
+      ELSE RAISE(ABORT, 'lane is urgent, normal or bulk') END;  --: 7 8
+  END;  --: 7 8
+CREATE TRIGGER IF NOT EXISTS entries_due BEFORE INSERT ON entries  --: 6 8
+  WHEN NEW.due IS NOT 0 AND (  --: 6 8
+    NEW.due IS NULL OR NEW.due < 0 OR NEW.due > 1000 * CAST(strftime('%s', 'now') AS INTEGER) + 31622400000  --: 6 8
+    OR NEW.due >= 1000000000 AND NEW.due < 100000000000)  --: 6 8
+  BEGIN SELECT RAISE(ABORT, 'due is in UNIX milliseconds, at most a year ahead'); END;  --: 6 8
 CREATE TABLE IF NOT EXISTS gone (
   app TEXT NOT NULL,
   token TEXT NOT NULL,
   since INTEGER NOT NULL,
-  at INTEGER NOT NULL DEFAULT 0,  --: 7 7
+  at INTEGER NOT NULL DEFAULT 0,  --: 7 8
   PRIMARY KEY (app, token)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS bad (  --: 2 4
-CREATE TABLE IF NOT EXISTS bad_tokens (  --: 5 7
-  number INTEGER PRIMARY KEY AUTOINCREMENT,  --: 2 7
-  app TEXT NOT NULL,  --: 2 7
-  token TEXT NOT NULL,  --: 2 7
-  at INTEGER NOT NULL,  --: 2 7
-  UNIQUE (app, token)  --: 2 7
-);  --: 2 7
-CREATE TABLE IF NOT EXISTS feedback (  --: 2 7
-  app TEXT NOT NULL,  --: 2 7
-  token TEXT NOT NULL,  --: 2 7
-  since INTEGER NOT NULL,  --: 2 7
-  PRIMARY KEY (app, token)  --: 2 7
-) WITHOUT ROWID;  --: 2 7
+CREATE TABLE IF NOT EXISTS bad_tokens (  --: 5 8
+  number INTEGER PRIMARY KEY AUTOINCREMENT,  --: 2 8
+  app TEXT NOT NULL,  --: 2 8
+  token TEXT NOT NULL,  --: 2 8
+  at INTEGER NOT NULL,  --: 2 8
+  UNIQUE (app, token)  --: 2 8
+);  --: 2 8
+CREATE TABLE IF NOT EXISTS feedback (  --: 2 8
+  app TEXT NOT NULL,  --: 2 8
+  token TEXT NOT NULL,  --: 2 8
+  since INTEGER NOT NULL,  --: 2 8
+  PRIMARY KEY (app, token)  --: 2 8
+) WITHOUT ROWID;  --: 2 8
 CREATE TABLE IF NOT EXISTS dead (
   number INTEGER PRIMARY KEY,
   app TEXT NOT NULL,
   id TEXT NOT NULL,
   token TEXT,
   tokens TEXT,
-  channel TEXT,  --: 1 7
+  channel TEXT,  --: 1 8
   payload TEXT NOT NULL,
   topic TEXT,
   push_type TEXT,
@@ -127,23 +149,23 @@ CREATE TABLE IF NOT EXISTS dead (
   expiry INTEGER,
   collapse_id TEXT,
   deadline INTEGER,
-  lane TEXT NOT NULL DEFAULT 'normal',  --: 6 7
-  campaign TEXT,  --: 7 7
+  lane TEXT NOT NULL DEFAULT 'normal',  --: 6 8
+  campaign TEXT,  --: 7 8
   made INTEGER NOT NULL,
   deliveries INTEGER NOT NULL,
   story TEXT,  --: 1-without-channel 4
-  history TEXT,  --: 5 7
+  history TEXT,  --: 5 8
   at INTEGER NOT NULL
 );
-CREATE INDEX IF NOT EXISTS dead_id ON dead (app, id);  --: 7 7
-CREATE TABLE IF NOT EXISTS campaigns (  --: 7 7
-  app TEXT NOT NULL,  --: 7 7
-  campaign TEXT NOT NULL,  --: 7 7
-  outcome TEXT NOT NULL,  --: 7 7
-  devices INTEGER NOT NULL,  --: 7 7
-  changed INTEGER NOT NULL,  --: 7 7
-  PRIMARY KEY (app, campaign, outcome)  --: 7 7
-) WITHOUT ROWID;  --: 7 7
+CREATE INDEX IF NOT EXISTS dead_id ON dead (app, id);  --: 7 8
+CREATE TABLE IF NOT EXISTS campaigns (  --: 7 8
+  app TEXT NOT NULL,  --: 7 8
+  campaign TEXT NOT NULL,  --: 7 8
+  outcome TEXT NOT NULL,  --: 7 8
+  devices INTEGER NOT NULL,  --: 7 8
+  changed INTEGER NOT NULL,  --: 7 8
+  PRIMARY KEY (app, campaign, outcome)  --: 7 8
+) WITHOUT ROWID;  --: 7 8
 CREATE TABLE IF NOT EXISTS readers (
   name TEXT PRIMARY KEY,
   number INTEGER NOT NULL
@@ -154,40 +176,40 @@ CREATE TABLE IF NOT EXISTS workers (
   name TEXT NOT NULL,
   heard INTEGER NOT NULL
 );
-CREATE TABLE IF NOT EXISTS connections (  --: 3-loose 7
-  worker INTEGER PRIMARY KEY,  --: 3-loose 7
-  app TEXT NOT NULL,  --: 3-loose 7
-  held INTEGER NOT NULL,  --: 3-loose 7
-  wanted INTEGER NOT NULL,  --: 3-loose 7
-  needed INTEGER NOT NULL  --: 3-loose 7
-);  --: 3-loose 7
-CREATE TABLE IF NOT EXISTS suspects (  --: 4 7
-  entry INTEGER PRIMARY KEY,  --: 4 7
-  crashes INTEGER NOT NULL  --: 4 7
-);  --: 4 7
-CREATE TABLE IF NOT EXISTS lines (  --: 3-loose 7
-  app TEXT NOT NULL,  --: 3-loose 7
-  target TEXT NOT NULL,  --: 3-loose 7
-  entry INTEGER NOT NULL,  --: 3-loose 7
-  PRIMARY KEY (app, target, entry)  --: 3-loose 7
-) WITHOUT ROWID;  --: 3-loose 7
-CREATE INDEX IF NOT EXISTS lines_entry ON lines (entry);  --: 3-loose 7
-CREATE TRIGGER IF NOT EXISTS lines_end AFTER DELETE ON entries  --: 3-loose 7
-  WHEN EXISTS (SELECT 1 FROM lines WHERE entry = OLD.number)  --: 3-loose 7
-  BEGIN  --: 3-loose 7
-    UPDATE entries SET due = 1 WHERE due = 4611686018427387904 AND number IN (  --: 3-loose 7
-      SELECT (SELECT min(next.entry) FROM lines AS next  --: 3-loose 7
-        WHERE next.app = own.app AND next.target = own.target AND next.entry > OLD.number)  --: 3-loose 7
-      FROM lines AS own WHERE own.entry = OLD.number);  --: 3-loose 7
-    DELETE FROM lines WHERE entry = OLD.number;  --: 3-loose 7
-  END;  --: 3-loose 7
+CREATE TABLE IF NOT EXISTS connections (  --: 3-loose 8
+  worker INTEGER PRIMARY KEY,  --: 3-loose 8
+  app TEXT NOT NULL,  --: 3-loose 8
+  held INTEGER NOT NULL,  --: 3-loose 8
+  wanted INTEGER NOT NULL,  --: 3-loose 8
+  needed INTEGER NOT NULL  --: 3-loose 8
+);  --: 3-loose 8
+CREATE TABLE IF NOT EXISTS suspects (  --: 4 8
+  entry INTEGER PRIMARY KEY,  --: 4 8
+  crashes INTEGER NOT NULL  --: 4 8
+);  --: 4 8
+CREATE TABLE IF NOT EXISTS lines (  --: 3-loose 8
+  app TEXT NOT NULL,  --: 3-loose 8
+  target TEXT NOT NULL,  --: 3-loose 8
+  entry INTEGER NOT NULL,  --: 3-loose 8
+  PRIMARY KEY (app, target, entry)  --: 3-loose 8
+) WITHOUT ROWID;  --: 3-loose 8
+CREATE INDEX IF NOT EXISTS lines_entry ON lines (entry);  --: 3-loose 8
+CREATE TRIGGER IF NOT EXISTS lines_end AFTER DELETE ON entries  --: 3-loose 8
+  WHEN EXISTS (SELECT 1 FROM lines WHERE entry = OLD.number)  --: 3-loose 8
+  BEGIN  --: 3-loose 8
+    UPDATE entries SET due = 1 WHERE due = 4611686018427387904 AND number IN (  --: 3-loose 8
+      SELECT (SELECT min(next.entry) FROM lines AS next  --: 3-loose 8
+        WHERE next.app = own.app AND next.target = own.target AND next.entry > OLD.number)  --: 3-loose 8
+      FROM lines AS own WHERE own.entry = OLD.number);  --: 3-loose 8
+    DELETE FROM lines WHERE entry = OLD.number;  --: 3-loose 8
+  END;  --: 3-loose 8
 CREATE TABLE IF NOT EXISTS notes (  --: 2 4
-CREATE TABLE IF NOT EXISTS app_state (  --: 5 7
-  app TEXT NOT NULL,  --: 2 7
-  name TEXT NOT NULL,  --: 2 7
-  text TEXT NOT NULL,  --: 2 7
-  PRIMARY KEY (app, name)  --: 2 7
-) WITHOUT ROWID;  --: 2 7
+CREATE TABLE IF NOT EXISTS app_state (  --: 5 8
+  app TEXT NOT NULL,  --: 2 8
+  name TEXT NOT NULL,  --: 2 8
+  text TEXT NOT NULL,  --: 2 8
+  PRIMARY KEY (app, name)  --: 2 8
+) WITHOUT ROWID;  --: 2 8
 CREATE TABLE IF NOT EXISTS provider_tokens (
   team TEXT NOT NULL,
   key TEXT NOT NULL,

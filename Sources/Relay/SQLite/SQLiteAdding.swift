@@ -59,7 +59,7 @@ extension SQLiteQueue {
     statement.bind(entry.payload)
     statement.bind(optional: entry.priority.map { Int64($0) })
     statement.bind(optional: entry.expiry)
-    statement.bind(now / 1000)
+    statement.bind(max(now, entry.due ?? 0))
     if isPlain { return }
     statement.bind(optional: entry.tokens)
     statement.bind(optional: entry.channel)

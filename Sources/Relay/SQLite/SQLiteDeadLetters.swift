@@ -39,7 +39,7 @@ extension SQLiteQueue {
             SELECT app, id, token, tokens, channel, payload, topic, push_type,
               priority, expiry, collapse_id, deadline, lane, campaign, ?, coalesce(history || char(10), '') || ?
             FROM dead WHERE number = ?
-            """, arguments: [now / 1000, "\(TimeText.of(now)) \(DeadLetter.givenBack)", number])
+            """, arguments: [now, "\(TimeText.of(now)) \(DeadLetter.givenBack)", number])
         guard database.changesCount == 1 else {
           try database.execute(
             sql: "INSERT INTO ids SELECT app, id, number FROM dead WHERE number = ?",

@@ -27,12 +27,12 @@ enum SQLiteMigration {
         try rebuild(
           "entries", database,
           instead: [
-            "made": "max(made, 0)", "due": "max(due, 0)",
+            "made": madeMS, "due": "max(due, 0)",
             "deliveries": "min(max(deliveries, worker IS NOT NULL), 1000000000)",
             "answers": "min(max(answers, 0), 1000000000)",
             "deferrals": "min(max(deferrals, 0), 1000000000)",
           ])
-        try rebuild("dead", database)
+        try rebuild("dead", database, instead: ["made": madeMS])
         try rebuild("gone", database)
         try rebuild("bad_tokens", from: "bad", database)
         try rebuild("app_state", from: "notes", database)
@@ -60,7 +60,19 @@ enum SQLiteMigration {
           ])
       }
     ),
+    // The trace of an outcome.
+    (
+      9,
+      { database in
+        let names = try columns(of: "outcomes", database)
+        if names.isEmpty || names.contains("traceparent") { return }
+        try database.execute(sql: "ALTER TABLE outcomes ADD COLUMN traceparent TEXT")
+      }
+    ),
   ]
+
+  /// Before version 9 it was in seconds.
+  private static let madeMS = "CASE WHEN made < 100000000000 THEN 1000 * max(made, 0) ELSE made END"
 
   private static func isWithoutIDs(_ database: Database) throws -> Bool {
     let names = try columns(of: "outcomes", database)

@@ -705,7 +705,7 @@ package final class SQLiteQueue: QueueEngine {
           try Int64.fetchOne(oldest, arguments: [app, lane])
           ?? Int64.fetchOne(oldestBlocked, arguments: [app, lane])
         depths[app, default: QueueDepth()].waiting[Lane(rawValue: lane) ?? .normal] =
-          QueueDepth.Waiting(count: row[2], ageS: made.map { max(0, Int(now / 1000 - $0)) } ?? 0)
+          QueueDepth.Waiting(count: row[2], ageS: made.map { max(0, Int((now - $0) / 1000)) } ?? 0)
       }
       try count(
         """

@@ -1,7 +1,7 @@
 /// The tables of a queue in SQLite. Producers write `entries`, and read `outcomes`, `gone` and
 /// `dead`. Documentation/RELAY-QUEUE.md explains each column.
 package enum SQLiteSchema {
-  package static let version = 8
+  package static let version = 9
   /// "apns" in ASCII, by which the program `file` and this relay recognize the file.
   package static let applicationID = 0x6170_6E73
 
@@ -24,7 +24,7 @@ package enum SQLiteSchema {
     PRAGMA application_id = \(applicationID);
     PRAGMA user_version = \(version);
 
-    -- Entries to push. A producer fills in the columns up to campaign, and due.
+    -- Entries to push. A producer fills in the columns up to traceparent, and due.
     CREATE TABLE IF NOT EXISTS entries (
       number INTEGER PRIMARY KEY AUTOINCREMENT,
       app TEXT NOT NULL,
@@ -41,7 +41,8 @@ package enum SQLiteSchema {
       deadline INTEGER,
       lane TEXT NOT NULL DEFAULT '\(Lane.normal)',
       campaign TEXT,
-      made INTEGER NOT NULL DEFAULT (CAST(strftime('%s', 'now') AS INTEGER)),
+      traceparent TEXT,
+      made INTEGER NOT NULL DEFAULT (CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)),
       due INTEGER NOT NULL DEFAULT 0,
       worker INTEGER,
       deliveries INTEGER NOT NULL DEFAULT 0,
@@ -80,7 +81,7 @@ package enum SQLiteSchema {
       apns_id TEXT NOT NULL,
       deliveries INTEGER NOT NULL,
       at INTEGER NOT NULL,
-      entry INTEGER,
+      entry INTEGER, traceparent TEXT,
       UNIQUE (entry, position)
     );
 
@@ -131,6 +132,11 @@ package enum SQLiteSchema {
         OR NEW.due >= \(NewEntry.dueSeconds.lowerBound) AND NEW.due < \(NewEntry.dueSeconds.upperBound))
       BEGIN SELECT RAISE(ABORT, 'due is in UNIX milliseconds, at most a year ahead'); END;
 
+    -- An entry that waits for its time counts from then on.
+    CREATE TRIGGER IF NOT EXISTS entries_made AFTER INSERT ON entries
+      WHEN NEW.due > NEW.made AND NEW.due < \(PausedTime.due) AND NEW.deliveries = 0
+      BEGIN UPDATE entries SET made = NEW.due WHERE number = NEW.number; END;
+
     -- Gone devices, since when, in UNIX seconds, and when that was last recorded, in UNIX milliseconds.
     CREATE TABLE IF NOT EXISTS gone (
       app TEXT NOT NULL,
@@ -172,6 +178,7 @@ package enum SQLiteSchema {
       deadline INTEGER,
       lane TEXT NOT NULL DEFAULT '\(Lane.normal)',
       campaign TEXT,
+      traceparent TEXT,
       made INTEGER NOT NULL,
       deliveries INTEGER NOT NULL,
       history TEXT,
