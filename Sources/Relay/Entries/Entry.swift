@@ -76,6 +76,8 @@ package struct Entry: Equatable, Sendable {
   package var deferrals: Int
   /// The number of those deliveries that ended in a crash while other entries were held too.
   package var crashes = 0
+  /// When it was added, or is due if that is later, in UNIX milliseconds.
+  package var made: Int64 = 0
   /// The positions in `tokens` that have an outcome.
   package var resolved: PositionSet
   /// The reason why it is unreadable; nil if it is readable.

@@ -31,3 +31,5 @@ struct ByLane<Value> {
     }
   }
 }
+
+extension ByLane: Sendable where Value: Sendable {}

@@ -23,14 +23,17 @@ struct ClaimedEntries {
     _ reader: inout MessagePack.Reader, fields count: Int, _ app: String
   ) throws(MessagePack.Reader.Fault) {
     guard count > 0, count % 2 == 0 else { throw MessagePack.Reader.Fault() }
-    var (content, fault, said) = try RedisEntry.content(from: &reader, [], fields: count, app: app)
+    var (content, fault, said, due) = try RedisEntry.content(
+      from: &reader, [], fields: count, app: app)
     guard let place = StreamPlace(try reader.text()), !content.id.isEmpty else {
       throw MessagePack.Reader.Fault()
     }
     fault = RedisEntry.setLane(place.lane, of: &content, said: said) ?? fault
     places.append(place)
     entries.append(
-      Entry(number: 0, content: content, deliveries: 1, deferrals: 0, resolved: [], fault: fault))
+      Entry(
+        number: 0, content: content, deliveries: 1, deferrals: 0, made: Self.made(place, due: due),
+        resolved: [], fault: fault))
   }
 
   private mutating func readAny(
@@ -45,7 +48,7 @@ struct ClaimedEntries {
     let resolved = PositionSet(text: String(decoding: try reader.text(), as: UTF8.self))
     let idFault = try reader.text()
     let fields = try reader.list()
-    var (content, fault, said) = try RedisEntry.content(
+    var (content, fault, said, due) = try RedisEntry.content(
       from: &reader, long, fields: fields, app: app)
     fault = RedisEntry.setLane(place.lane, of: &content, said: said) ?? fault
     content.id = id
@@ -54,9 +57,15 @@ struct ClaimedEntries {
     entries.append(
       Entry(
         number: 0, content: content, deliveries: Self.times(deliveries),
-        deferrals: Self.times(deferrals), crashes: Self.times(crashes), resolved: resolved,
-        fault: fault
+        deferrals: Self.times(deferrals), crashes: Self.times(crashes),
+        made: Self.made(place, due: due),
+        resolved: resolved, fault: fault
       ))
+  }
+
+  /// In Redis' time. A producer may have given the entry any number.
+  private static func made(_ place: StreamPlace, due: Int64) -> Int64 {
+    max(Int64(min(place.time, 1 << 53)), due)
   }
 
   /// Any program may have written the number, so it is kept small enough to add to.

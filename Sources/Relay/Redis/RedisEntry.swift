@@ -4,15 +4,18 @@ import Foundation
 enum RedisEntry {
   /// Reads `count` field names and values, and reports what is invalid. Unknown fields are ignored;
   /// of two with one name the last counts. A number as a value is the index of a long text. The lane
-  /// is the stream's, see `setLane`; the result has the text of the field.
+  /// is the stream's, see `setLane`; the result has the text of the field, and when it is due.
   static func content(
     from reader: inout MessagePack.Reader, _ long: ArraySlice<RedisReply>, fields count: Int,
     app: String
-  ) throws(MessagePack.Reader.Fault) -> (content: NewEntry, fault: String?, lane: String?) {
+  ) throws(MessagePack.Reader.Fault) -> (
+    content: NewEntry, fault: String?, lane: String?, due: Int64
+  ) {
     var content = NewEntry(app: app, id: "", payload: "")
     var faults = FieldFaults()
     var hasPayload = false
     var lane: String?
+    var due: Int64 = 0
     func take(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
       guard let field = Field(name) else { return }
       guard let text = String(read: value) else {
@@ -59,6 +62,8 @@ enum RedisEntry {
           || number > RelayClock.now + Self.tooLateMS
         {
           faults.set(field, "is in UNIX milliseconds, at most a year ahead")
+        } else {
+          due = number
         }
       }
     }
@@ -74,7 +79,7 @@ enum RedisEntry {
       else { throw MessagePack.Reader.Fault() }
       bytes.withUnsafeBytes { take(name, $0) }
     }
-    return (content, faults.first ?? (hasPayload ? nil : "the entry has no payload"), lane)
+    return (content, faults.first ?? (hasPayload ? nil : "the entry has no payload"), lane, due)
   }
 
   /// So much later than now an entry that comes is not due: the clocks differ less.

@@ -303,6 +303,7 @@ package final class RedisQueue: QueueEngine {
       for index in claimed.entries.indices {
         let number = states.number()
         claimed.entries[index].number = number
+        claimed.entries[index].made -= time - now
         held[number] = Held(
           place: claimed.places[index], resolved: claimed.entries[index].resolved)
       }

@@ -2,7 +2,8 @@
 /// it.
 struct StreamPlace: Hashable {
   private(set) var lane = Lane.normal
-  private var time: UInt64
+  /// When it was added, in Redis' UNIX milliseconds.
+  private(set) var time: UInt64
   private var count: UInt64
 
   /// nil if the text is not such a number.

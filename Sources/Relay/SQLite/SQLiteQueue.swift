@@ -305,7 +305,7 @@ package final class SQLiteQueue: QueueEngine {
 
   private static let columns = """
     number, app, id, token, tokens, payload, topic, push_type, priority, expiry, collapse_id,
-    deadline, deliveries, deferrals, channel, lane, campaign
+    deadline, deliveries, deferrals, channel, lane, campaign, made
     """
   private static let later = """
     SELECT \(columns) FROM entries
@@ -446,7 +446,7 @@ package final class SQLiteQueue: QueueEngine {
       var count = 0
       while left > 0, !lacksRoom, count < Self.most, try rows.step() {
         count += 1
-        if areSuspects, entries.count >= CrashGroup.most(after: Int(rows.int(17))) { break }
+        if areSuspects, entries.count >= CrashGroup.most(after: Int(rows.int(18))) { break }
         // A producer can bind invalid UTF-8 as text, and some languages do.
         var fault: String?
         let number = rows.int(0)
@@ -490,7 +490,7 @@ package final class SQLiteQueue: QueueEngine {
         entries.append(
           Entry(
             number: number, content: content, deliveries: Int(rows.int(12)),
-            deferrals: Int(rows.int(13)), resolved: [], fault: fault))
+            deferrals: Int(rows.int(13)), made: rows.int(17), resolved: [], fault: fault))
       }
     }
   }

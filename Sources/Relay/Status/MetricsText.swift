@@ -14,6 +14,23 @@ struct MetricsText {
       "\(name)\(labels.isEmpty ? "" : "{\(MetricsLabels.text(labels))}") \(value)\n")
   }
 
+  mutating func addHistogram(
+    _ name: String, _ help: String, _ labels: [(String, String)], _ durations: DurationCounts
+  ) {
+    begin(name, "# HELP \(name) \(help)\n# TYPE \(name) histogram\n")
+    var count = 0
+    for place in durations.counts.indices {
+      count += durations.counts[place]
+      let isLast = place == DurationCounts.limitsMS.count
+      let limit = isLast ? "+Inf" : "\(Double(DurationCounts.limitsMS[place]) / 1000)"
+      let labels = MetricsLabels.text(labels + [("le", limit)])
+      samples[name]!.append("\(name)_bucket{\(labels)} \(count)\n")
+    }
+    let labels = MetricsLabels.text(labels)
+    samples[name]!.append("\(name)_sum{\(labels)} \(Double(durations.sumMS) / 1000)\n")
+    samples[name]!.append("\(name)_count{\(labels)} \(count)\n")
+  }
+
   /// Adds another text in the same format, so that the samples of several apps form one family.
   mutating func merge(_ text: String) {
     var family = ""
@@ -74,6 +91,11 @@ struct MetricsText {
     func counter(_ name: String, _ help: String, _ value: Int, _ label: String...) {
       add(name + "_total", "counter", help, value, label)
     }
+    func histogram(
+      _ name: String, _ help: String, _ value: DurationCounts, _ label: String...
+    ) {
+      all.addHistogram("apns_relay_\(name)", help, [subject, (label[0], label[1])], value)
+    }
     for (app, depth) in known.sorted(by: { $0.key < $1.key }) {
       subject = ("app", app)
       gauge("entries", "Entries in the queue.", depth.ready, "state", "ready")
@@ -101,6 +123,12 @@ struct MetricsText {
       }
       for (reason, count) in figures.reasons.sorted(by: { $0.key < $1.key }) {
         counter("rejected", "Rejected notifications by reason.", count, "reason", reason)
+      }
+      for lane in Lane.allCases {
+        histogram(
+          "commit_to_response_seconds",
+          "From when an entry was added, or was due, to APNs' response.", figures.durations[lane],
+          "lane", lane.rawValue)
       }
       counter("claimed_entries", "Entries claimed.", figures.claimed)
       counter("deferred", "Entries deferred because APNs requested a retry.", figures.deferred)

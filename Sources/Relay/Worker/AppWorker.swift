@@ -572,13 +572,18 @@ package final class AppWorker: @unchecked Sendable {
 
   private func takeResults() {
     let isRecording = recorder != nil
-    let now = RelayClock.monotonic
+    let (now, clock) = (RelayClock.monotonic, RelayClock.now)
     var hasAny = false
     session.takeResults { result in
       hasAny = true
-      if isRecording { recorder?.count(&result, at: RelayClock.now) }
+      if isRecording { recorder?.count(&result, at: clock) }
+      let held = result.held
+      let unresolved = held.unresolved
       rules.take(result)
-      settle(result.held)
+      if result.isResponse, held.unresolved < unresolved {
+        figures.durations[held.lane].add(clock - held.entry.made)
+      }
+      settle(held)
       health.receive(result, at: now)
       if problem.receive(result, at: now, isRecording: batch.retryAt == 0) { nextFigures = 0 }
     }

@@ -22,6 +22,8 @@ struct PushResult {
   /// If set, the token is recorded as bad, and reported as feedback with this time.
   var badSince: Int64?
 
+  /// APNs has decided about it.
+  var isResponse: Bool { kind == .accepted || kind == .rejected }
   /// It was withdrawn from the session while it waited for a retry.
   var isTaken: Bool { kind == .cancelled || kind == .unknown }
 

@@ -2,6 +2,8 @@
 package struct WorkerFigures: Sendable {
   package var outcomes: [PushOutcome.Kind: Int] = [:]
   package var reasons: [String: Int] = [:]
+  /// From when entries were added or due to APNs' responses.
+  var durations = ByLane(DurationCounts())
   /// Entries deferred because APNs requested that.
   package var deferred = 0
   /// Entries redelivered because they were in doubt.

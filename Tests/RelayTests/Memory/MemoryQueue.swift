@@ -175,7 +175,8 @@ final class MemoryQueue: QueueEngine {
         content.due = nil
         state.rows.append(
           Row(
-            number: state.next(), content: content, made: now, due: entry.due ?? 0,
+            number: state.next(), content: content, made: max(now, entry.due ?? 0),
+            due: entry.due ?? 0,
             isScheduled: entry.due != nil))
         return true
       }
@@ -234,7 +235,7 @@ final class MemoryQueue: QueueEngine {
         }
         return Entry(
           number: row.number, content: row.content, deliveries: row.deliveries + 1,
-          deferrals: row.deferrals, crashes: row.crashes, resolved: resolved)
+          deferrals: row.deferrals, crashes: row.crashes, made: row.made, resolved: resolved)
       }
     }
   }
