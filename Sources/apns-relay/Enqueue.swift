@@ -121,6 +121,9 @@ struct Enqueue: ParsableCommand {
     name: .customLong("in"), help: .of("duration", "Sent after this time, such as 90m or 2h."))
   var delay: String?
 
+  @Option(help: .of("context", "A W3C traceparent, which outcomes and webhooks hand on."))
+  var traceparent: String?
+
   @Option(help: .of("n", "Devices per entry, up to 1000."))
   var entry = 500
 
@@ -154,6 +157,9 @@ struct Enqueue: ParsableCommand {
     if let delay, Campaign.due(in: delay) == nil {
       throw ValidationError("--in must be a time such as 90m or 2h, not '\(delay)'")
     }
+    if let traceparent, TraceParent.valid(traceparent) == nil {
+      throw ValidationError("--traceparent \(TraceParent.fault)")
+    }
     if payload.payload == "-", list == "-" {
       throw ValidationError("standard input cannot be both the list and the payload")
     }
@@ -184,6 +190,7 @@ struct Enqueue: ParsableCommand {
     }
     plan.entry.collapseID = collapseID ?? plan.entry.collapseID
     plan.entry.deadline = deadline ?? plan.entry.deadline
+    plan.entry.traceparent = traceparent
     plan.lane = lane ?? plan.lane
     plan.name = campaign ?? plan.name
     if at != nil || atLocal != nil || delay != nil {

@@ -80,6 +80,7 @@ def test_each_field(start, listener, shared):
     ("priority", "10", "whole number"), ("expiry", -1, "from 0 on"), ("expiry", 1.5, "whole number"), ("deadline", True, "whole number"),
     ("collapse_id", "x" * 65, "limit is 64"), ("lane", "fast", "urgent, normal or bulk"), ("campaign", "x" * 65, "1 to 64"),
     ("due", 1_800_000_000, "milliseconds"), ("due", 10**15, "a year ahead"), ("app", "shop", "unknown field"),
+    ("traceparent", "00-0", "not a traceparent"), ("traceparent", 7, "not a string"),
 ])
 def test_an_invalid_entry_refuses_the_batch(start, listener, queue, field, value, words):
     one = listener(start())

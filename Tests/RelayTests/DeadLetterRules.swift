@@ -31,6 +31,29 @@ extension QueueRules {
     return letters.compactMap { done[$0.number] }
   }
 
+  /// Each outcome has its entry's trace, also that of a dead letter that was given back.
+  @Test(arguments: Engine.here) func outcomesHaveTheTraceOfTheirEntry(_ engine: Engine) throws {
+    let queue = try open(engine)
+    var traced = many("traced", 2)
+    traced.traceparent = TraceParentTests.valid
+    _ = try queue.enqueue([traced, entry("plain")], at: now)
+    func traces() throws -> [String: String?] {
+      let rows = try queue.outcomes(OutcomeFilter(), app: "shop", after: "0").rows
+      return Dictionary(
+        uniqueKeysWithValues: rows.map { ("\($0.id)/\($0.outcome.position)", $0.traceparent) })
+    }
+    try die(
+      queue, ["traced": [outcome(0), outcome(1, .dead)], "plain": [outcome(0, .dead)]], at: now)
+    let trace = TraceParentTests.valid
+    #expect(try traces() == ["traced/0": trace, "traced/1": trace, "plain/0": nil])
+    #expect(try retry(queue) == [1, 1])
+    try die(queue, ["traced": [outcome(1)], "plain": [outcome()]], at: now + 1)
+    #expect(try traces() == ["traced/0": trace, "traced/1": trace, "plain/0": nil])
+    traced.traceparent = "00-0"
+    #expect(
+      fault { try queue.enqueue([traced], at: now) } == "traced: traceparent \(TraceParent.fault)")
+  }
+
   @Test(arguments: Engine.here) func aDeadLetterComesBack(_ engine: Engine) throws {
     let queue = try open(engine)
     var wanted = entry("a")

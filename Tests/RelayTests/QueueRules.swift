@@ -143,6 +143,7 @@ import Testing
     wanted.deadline = 2_000_000_000
     wanted.lane = .bulk
     wanted.campaign = "sale é"
+    wanted.traceparent = TraceParentTests.valid
     _ = try queue.enqueue([wanted], at: now)
     let got = try queue.claim(join(queue), room: 9, at: now)
     #expect(got.map(\.content) == [wanted])

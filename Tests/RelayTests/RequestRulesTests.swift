@@ -134,6 +134,15 @@ import Testing
     }
   }
 
+  @Test func theTrace() throws {
+    #expect(
+      try entry([("traceparent", TraceParentTests.valid)]).traceparent == TraceParentTests.valid)
+    #expect(try entry([]).traceparent == nil)
+    for wrong in ["", "00-0"] { refused(400, "BadRequest", [("traceparent", wrong)]) }
+    let twice = [("traceparent", TraceParentTests.valid), ("traceparent", TraceParentTests.valid)]
+    refused(400, "DuplicateHeaders", twice)
+  }
+
   @Test(arguments: Lane.allCases) func theLane(_ lane: Lane) throws {
     #expect(try entry([("relay-lane", lane.rawValue)]).lane == lane)
     #expect(try entry([]).lane == .normal)

@@ -26,6 +26,8 @@ package struct NewEntry: Equatable, Sendable {
   package var due: Int64?
   /// The campaign that it is counted, paused and cancelled with; nil for none.
   package var campaign: String?
+  /// The trace that outcomes are part of; nil for none.
+  package var traceparent: String?
 }
 
 extension NewEntry {
@@ -33,6 +35,9 @@ extension NewEntry {
   package var fault: RelayFault? {
     if let fault = Self.fault(of: id, "the id") { return fault }
     if let campaign, let fault = Self.fault(of: campaign, "the campaign") { return fault }
+    if let traceparent, TraceParent.valid(traceparent) == nil {
+      return RelayFault("\(id): traceparent \(TraceParent.fault)")
+    }
     guard (token == nil ? 0 : 1) + (tokens == nil ? 0 : 1) + (channel == nil ? 0 : 1) == 1 else {
       return RelayFault("\(id): give one of token, tokens and channel")
     }

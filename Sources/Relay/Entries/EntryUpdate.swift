@@ -61,6 +61,7 @@ package struct EntryUpdate: Equatable, Sendable {
   package var app: String
   package var id: String
   package var campaign: String?
+  package var traceparent: String?
   package var deliveries: Int
   package var outcomes: [PushOutcome]
   package var disposition: Disposition
@@ -97,7 +98,7 @@ extension EntryUpdate {
   package init(_ entry: Entry, _ outcomes: [PushOutcome], _ disposition: Disposition) {
     self.init(
       number: entry.number, app: entry.content.app, id: entry.content.id,
-      campaign: entry.content.campaign, deliveries: entry.deliveries, outcomes: outcomes,
-      disposition: disposition)
+      campaign: entry.content.campaign, traceparent: entry.content.traceparent,
+      deliveries: entry.deliveries, outcomes: outcomes, disposition: disposition)
   }
 }

@@ -26,6 +26,8 @@ package struct OutcomeRow: Equatable, Sendable {
   /// When it was recorded, in UNIX milliseconds.
   package var at: Int64
   package var outcome: PushOutcome
+  /// That of the entry; nil for none.
+  package var traceparent: String?
 }
 
 /// The outcomes that a reader wants.

@@ -52,6 +52,10 @@ struct OutcomeList {
     Self.addText(shared.reason, to: &bytes)
     Self.add(",\"http_status\":", to: &bytes)
     Self.add(shared.httpStatus, to: &bytes)
+    if let traceparent = update.traceparent {
+      Self.add(",\"traceparent\":", to: &bytes)
+      Self.addText(traceparent, to: &bytes)
+    }
     Self.add(",\"devices\":[", to: &bytes)
   }
 
@@ -109,6 +113,7 @@ struct OutcomeList {
   struct Element {
     var id: String
     var deliveries: Int
+    var traceparent: String?
     var outcomes: [PushOutcome]
   }
 
@@ -143,7 +148,7 @@ struct OutcomeList {
     }
     return Element(
       id: value("id") ?? "", deliveries: value("deliveries").flatMap { Int($0) } ?? 0,
-      outcomes: outcomes)
+      traceparent: value("traceparent"), outcomes: outcomes)
   }
 
   /// The text of a string; any other value as it is written.

@@ -26,7 +26,8 @@ extension RedisQueue {
       return OutcomeList.elements(record["outcomes"] ?? "").flatMap { element in
         element.outcomes.filter { filter.takes(element.id, $0) }.map {
           OutcomeRow(
-            number: number, id: element.id, deliveries: element.deliveries, at: at, outcome: $0)
+            number: number, id: element.id, deliveries: element.deliveries, at: at, outcome: $0,
+            traceparent: element.traceparent)
         }
       }
     }

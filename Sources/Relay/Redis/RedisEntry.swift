@@ -19,7 +19,7 @@ enum RedisEntry {
     func take(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
       guard let field = Field(name) else { return }
       guard let text = String(read: value) else {
-        faults.set(field, "is not UTF-8")
+        if field != .traceparent { faults.set(field, "is not UTF-8") }
         return
       }
       faults.set(field, nil)
@@ -55,6 +55,7 @@ enum RedisEntry {
           break
         }
         content.campaign = given
+      case .traceparent: content.traceparent = given.flatMap(TraceParent.valid)
       case .due:
         guard let number else { break }
         // One that may wait comes when it is due.
@@ -115,6 +116,7 @@ enum RedisEntry {
       ("priority", entry.priority.map { "\($0)" }), ("expiry", entry.expiry.map { "\($0)" }),
       ("collapse_id", entry.collapseID), ("deadline", entry.deadline.map { "\($0)" }),
       ("due", entry.due.map { "\($0)" }), ("campaign", entry.campaign),
+      ("traceparent", entry.traceparent),
     ]
     let written = given.filter { $0.1 != nil }
     command.add(entry.id)
@@ -130,7 +132,7 @@ enum RedisEntry {
 /// The fields that a producer fills in.
 private enum Field: CaseIterable {
   case id, token, tokens, channel, payload, topic, pushType, priority, expiry, collapseID, deadline
-  case lane, due, campaign
+  case lane, due, campaign, traceparent
 
   var name: StaticString {
     switch self {
@@ -148,6 +150,7 @@ private enum Field: CaseIterable {
     case .lane: "lane"
     case .due: "due"
     case .campaign: "campaign"
+    case .traceparent: "traceparent"
     }
   }
 
@@ -168,7 +171,7 @@ private enum Field: CaseIterable {
       case 7: isOwn(.channel) ? .channel : .payload
       case 8: isOwn(.priority) ? .priority : isOwn(.deadline) ? .deadline : .campaign
       case 9: .pushType
-      case 11: .collapseID
+      case 11: isOwn(.traceparent) ? .traceparent : .collapseID
       default: nil
       }
     guard let found, isOwn(found) else { return nil }

@@ -11,8 +11,8 @@ extension SQLiteQueue {
     one + String(repeating: ", (?, ?, ?, ?, ?, ?, ?)", count: HotStatement.rowsTogether - 1)
   private static let any = """
     INSERT OR IGNORE INTO entries (\(plain), tokens, channel, topic, push_type, collapse_id, deadline, lane,
-      due, campaign)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      due, campaign, traceparent)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
   package func enqueue(_ entries: [NewEntry], at now: Int64) throws -> Int {
@@ -70,6 +70,7 @@ extension SQLiteQueue {
     statement.bind(entry.lane.rawValue)
     statement.bind(entry.due ?? 0)
     statement.bind(optional: entry.campaign)
+    statement.bind(optional: entry.traceparent)
   }
 }
 
@@ -82,6 +83,6 @@ extension NewEntry {
   /// Whether it uses only the common columns.
   fileprivate var isPlain: Bool {
     tokens == nil && channel == nil && topic == nil && pushType == nil && collapseID == nil
-      && deadline == nil && lane == .normal && due == nil && campaign == nil
+      && deadline == nil && lane == .normal && due == nil && campaign == nil && traceparent == nil
   }
 }

@@ -35,9 +35,10 @@ extension SQLiteQueue {
         try database.execute(
           sql: """
             INSERT OR IGNORE INTO entries (app, id, token, tokens, channel, payload, topic, push_type,
-              priority, expiry, collapse_id, deadline, lane, campaign, made, history)
+              priority, expiry, collapse_id, deadline, lane, campaign, traceparent, made, history)
             SELECT app, id, token, tokens, channel, payload, topic, push_type,
-              priority, expiry, collapse_id, deadline, lane, campaign, ?, coalesce(history || char(10), '') || ?
+              priority, expiry, collapse_id, deadline, lane, campaign, traceparent, ?,
+              coalesce(history || char(10), '') || ?
             FROM dead WHERE number = ?
             """, arguments: [now, "\(TimeText.of(now)) \(DeadLetter.givenBack)", number])
         guard database.changesCount == 1 else {

@@ -305,7 +305,7 @@ package final class SQLiteQueue: QueueEngine {
 
   private static let columns = """
     number, app, id, token, tokens, payload, topic, push_type, priority, expiry, collapse_id,
-    deadline, deliveries, deferrals, channel, lane, campaign, made
+    deadline, deliveries, deferrals, channel, lane, campaign, made, traceparent
     """
   private static let later = """
     SELECT \(columns) FROM entries
@@ -446,7 +446,7 @@ package final class SQLiteQueue: QueueEngine {
       var count = 0
       while left > 0, !lacksRoom, count < Self.most, try rows.step() {
         count += 1
-        if areSuspects, entries.count >= CrashGroup.most(after: Int(rows.int(18))) { break }
+        if areSuspects, entries.count >= CrashGroup.most(after: Int(rows.int(19))) { break }
         // A producer can bind invalid UTF-8 as text, and some languages do.
         var fault: String?
         let number = rows.int(0)
@@ -487,6 +487,7 @@ package final class SQLiteQueue: QueueEngine {
         content.deadline = rows.optionalInt(11)
         content.lane = lane
         content.campaign = rows.text(16, "campaign", &fault)
+        content.traceparent = rows.text(18).flatMap(TraceParent.valid)
         entries.append(
           Entry(
             number: number, content: content, deliveries: Int(rows.int(12)),
@@ -616,9 +617,10 @@ package final class SQLiteQueue: QueueEngine {
           try database.execute(
             sql: """
               INSERT INTO dead (number, app, id, token, tokens, channel, payload, topic, push_type, priority,
-                expiry, collapse_id, deadline, lane, campaign, made, deliveries, history, at)
+                expiry, collapse_id, deadline, lane, campaign, traceparent, made, deliveries, history, at)
               SELECT number, app, id, token, tokens, channel, payload, topic, push_type, priority, expiry,
-                collapse_id, deadline, lane, campaign, made, deliveries, coalesce(history || char(10), '') || ?, ?
+                collapse_id, deadline, lane, campaign, traceparent, made, deliveries,
+                coalesce(history || char(10), '') || ?, ?
               FROM entries WHERE \(Self.isHeld)
               """,
             arguments: [

@@ -63,7 +63,8 @@ final class SQLiteReader: QueueReading {
     let after = max(given, first - 1)
     let end = last - after > widest ? after + widest : last
     var sql = """
-      SELECT number, id, position, token, outcome, reason, http_status, apns_id, deliveries, at
+      SELECT number, id, position, token, outcome, reason, http_status, apns_id, deliveries, at,
+        traceparent
       FROM outcomes WHERE number > ? AND number <= ? AND app = ?
       """
     var values: [(any DatabaseValueConvertible)?] = [after, end, app]
@@ -87,7 +88,7 @@ final class SQLiteReader: QueueReading {
       outcome.apnsID = PushID(row["apns_id"])
       return OutcomeRow(
         number: "\(row["number"] as Int64)", id: row["id"], deliveries: row["deliveries"],
-        at: row["at"], outcome: outcome)
+        at: row["at"], outcome: outcome, traceparent: row["traceparent"])
     }
     let isFull = rows.count == most
     return OutcomePage(

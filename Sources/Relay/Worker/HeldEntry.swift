@@ -159,8 +159,8 @@ extension EntryUpdate {
   init(_ held: HeldEntry) {
     self.init(
       number: held.entry.number, app: held.entry.content.app, id: held.entry.content.id,
-      campaign: held.entry.content.campaign, deliveries: held.entry.deliveries,
-      outcomes: held.fresh,
+      campaign: held.entry.content.campaign, traceparent: held.entry.content.traceparent,
+      deliveries: held.entry.deliveries, outcomes: held.fresh,
       disposition: held.disposition ?? .held, isByOrder: held.isCancelled)
   }
 }

@@ -48,6 +48,7 @@ final class MemoryQueue: QueueEngine {
     var outcome: PushOutcome
     var deliveries: Int
     var at: Int64
+    var traceparent: String?
   }
 
   private struct State {
@@ -299,7 +300,7 @@ final class MemoryQueue: QueueEngine {
               Recorded(
                 number: state.next(), app: update.app, id: update.id, outcome: outcome,
                 deliveries: update.deliveries,
-                at: now))
+                at: now, traceparent: update.traceparent))
             if let campaign = update.campaign {
               var all = state.campaigns[update.app] ?? [:]
               outcome.forEachCount { all[campaign, default: CampaignOutcomes()].add($0, 1) }
@@ -604,7 +605,7 @@ final class MemoryQueue: QueueEngine {
       let rows = part.filter { $0.app == app && filter.takes($0.id, $0.outcome) }.map { one in
         OutcomeRow(
           number: "\(one.number)", id: one.id, deliveries: one.deliveries, at: one.at,
-          outcome: one.outcome)
+          outcome: one.outcome, traceparent: one.traceparent)
       }
       return OutcomePage(
         rows: rows, last: part.last.map { "\($0.number)" } ?? number,

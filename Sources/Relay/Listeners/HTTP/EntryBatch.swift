@@ -103,7 +103,7 @@ private struct EntryReader {
 
   private static let fields: Set<String> = [
     "id", "token", "tokens", "channel", "payload", "topic", "push_type", "priority", "expiry",
-    "collapse_id", "deadline", "lane", "campaign", "due",
+    "collapse_id", "deadline", "lane", "campaign", "due", "traceparent",
   ]
 
   private let json: RawJSON
@@ -146,6 +146,7 @@ private struct EntryReader {
     entry.deadline = try number("deadline")
     entry.due = try number("due")
     entry.campaign = try name("campaign")
+    entry.traceparent = try text("traceparent")
     if let word = try text("lane") {
       guard let lane = Lane(rawValue: word) else {
         throw Fault(field: "lane", message: Lane.fault(word))
@@ -241,6 +242,9 @@ private struct EntryReader {
       guard entry.channel == nil else {
         throw Fault(field: "collapse_id", message: "a broadcast has no collapse_id")
       }
+    }
+    if let trace = entry.traceparent, TraceParent.valid(trace) == nil {
+      throw Fault(field: "traceparent", message: "traceparent \(TraceParent.fault)")
     }
     if entry.dueFault(at: RelayClock.now) != nil {
       throw Fault(field: "due", message: "due is in UNIX milliseconds, at most a year ahead")

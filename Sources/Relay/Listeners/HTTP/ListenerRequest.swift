@@ -49,7 +49,9 @@ package struct ListenerRequest: Equatable, Sendable {
 
   private static func isSingle(_ name: String) -> Bool {
     name.hasPrefix("apns-")
-      || ["authorization", "relay-app", "relay-lane", "relay-due", "relay-campaign"].contains(name)
+      || [
+        "authorization", "relay-app", "relay-lane", "relay-due", "relay-campaign", "traceparent",
+      ].contains(name)
   }
 }
 

@@ -213,6 +213,12 @@ struct RequestRules {
       }
       entry.campaign = campaign
     }
+    if let trace = request.header("traceparent") {
+      entry.traceparent = TraceParent.valid(trace)
+      if entry.traceparent == nil {
+        throw .refusal(400, "BadRequest", "traceparent \(TraceParent.fault)")
+      }
+    }
   }
 
   /// Accepts only digits.
