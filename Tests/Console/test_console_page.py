@@ -1,5 +1,6 @@
 """The relay's page in a browser: every button, by mouse and by keyboard, at three widths."""
 
+import base64
 import json
 import os
 import pathlib
@@ -117,6 +118,25 @@ def test_every_button(busy, show, queue, width, key):
     wait_until(lambda: {int(push["token"], 16) for push in pushes(simulator)} >= {*range(9240, 9252), *range(9060, 9063)}, "they are not pushed")
     actions = [line["action"] for line in one.lines() if line.get("kind") == "action"]
     assert actions == ["pause", "resume", "cancel", "pause", "resume", "limit", "limit", "retry", "discard", "retry"]
+    assert page.run("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_webhook_and_paced_entries(busy, show, tmp_path):
+    secret = tmp_path / "webhook.secret"
+    secret.write_text("whsec_" + base64.b64encode(bytes(32)).decode())
+    _, one = busy(webhook={"url": "http://127.0.0.1:9/secret-path", "secret_file": str(secret)})
+    page = show(one, width=360)
+    ready(page)
+    behind = r"/127\.0\.0\.1:9failing since \d\d:\d\d: Connection refused\n[\d,]+( or more)? behind, the oldest for \d/"
+    page.wait(behind + ".test(document.body.textContent)")
+    page.wait("document.querySelector('#problem li').textContent.includes('the webhook http://127.0.0.1:9 fails: Connection refused')")
+    assert not page.run("document.body.textContent.includes('secret-path')")
+    paced = "Number([...document.querySelectorAll('dt')].find((name) => name.textContent === 'paced').nextSibling.textContent)"
+    assert page.run(paced) == 0
+    page.click(pick("limit", "Limit winter-sale"))
+    page.type("#ask-per-second", "10")
+    page.press("Enter")
+    page.wait(f"{paced} > 0")
     assert page.run("document.documentElement.scrollWidth <= innerWidth")
 
 

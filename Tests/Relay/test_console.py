@@ -9,6 +9,7 @@ import time
 import pytest
 from relaying import DEADLINE, pushes, token, wait_until
 from test_campaigns import SLOW, arrivals, arrived, many
+from test_webhooks import entries, hook, receive  # noqa: F401
 
 TOKEN = "0123456789abcdef-shop"
 
@@ -81,6 +82,30 @@ def test_a_campaign_is_paused_resumed_limited_and_cancelled(start, relay, shared
         (action, "sale", "shop") for action in ("pause", "limit", "limit", "resume", "cancel", "resume")]
     assert {line["client"] for line in lines} == {"127.0.0.1"} and lines[4]["devices"] == said["devices"]
     assert lines[5]["level"] == "warning" and "sale is cancelled" in lines[5]["message"]
+
+
+def test_a_webhook_that_fails(start, relay, shared, receive, hook):  # noqa: F811
+    fails = [True]
+    receiver = receive(lambda number: 503 if fails else 204)
+    one = relay(start(), queue=shared, app=hook(receiver, only=["accepted"])).start().wait_ready()
+    wait_until(lambda: state(one)["webhook"].get("waiting") == 0, "it is not up to date")
+    shared.add(*entries(1, 2, 3))
+    shown = wait_until(lambda: (said := state(one)["webhook"]).get("problem") and said["waiting"] == 3 and said, "it does not fail")
+    place = f"http://127.0.0.1:{receiver.port}"
+    assert (shown["receiver"], shown["problem"], shown["is_exact"]) == (place, "HTTP status 503", True)
+    assert shown["oldest"] <= shown["since"] <= 1000 * time.time()
+    assert [(told["kind"], told["app"], told["text"]) for told in asked(one)[2]["problems"]] == [
+        ("webhook", "shop", f"the webhook {place} fails: HTTP status 503")]
+    fails.clear()
+    wait_until(lambda: state(one)["webhook"] == {"receiver": place, "waiting": 0, "is_exact": True}, "it is not up to date")
+    assert asked(one)[2]["problems"] == []
+
+
+def test_entries_that_wait_for_a_limit(start, relay, shared):
+    shared.add(*(many(f"sale-{n}", 200 * n, 200) for n in range(10)))
+    one = relay(start("--seed", "1", faults=SLOW), queue=shared, app={"limits": {"window": 500}}).start().wait_ready()
+    act(one, "limit", campaign="sale", per_second=10)
+    wait_until(lambda: state(one)["paced_entries"] > 0, "no entry waits for the limit")
 
 
 def test_an_app_is_paused_and_limited(start, relay, shared):

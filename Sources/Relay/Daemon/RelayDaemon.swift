@@ -226,6 +226,7 @@ package final class RelayDaemon: @unchecked Sendable {
     let console = try Console(
       configuration, status, queue: queue, log: log, condition: condition,
       apps: { [weak self] in self?.shown ?? [] },
+      webhooks: { [weak self] in self?.shownWebhooks ?? [] },
       look: { [weak self] name in self?.look(name) })
     self.console = console
     console.start()
@@ -422,6 +423,10 @@ package final class RelayDaemon: @unchecked Sendable {
     running.withLock { $0 }.map { (app: $0.app, figures: $0.worker.shownFigures) }
   }
 
+  private var shownWebhooks: Console.Webhooks {
+    webhooks.withLock { $0.map { ($0.key, $0.value.figures) } }.sorted { $0.0 < $1.0 }
+  }
+
   private func response(_ request: StatusServer.Request, _ console: Console)
     -> StatusServer.Response?
   {
@@ -455,10 +460,7 @@ package final class RelayDaemon: @unchecked Sendable {
         body: MetricsText.of(
           all, depths?.mapValues(\.depth), isWhole: path != "/metrics",
           listeners: listeners.withLock { $0.map { ($0.listener.name, $0.listener.figures) } },
-          webhooks: webhooks.withLock { $0.map { ($0.key, $0.value.figures) } }.sorted {
-            $0.0 < $1.0
-          }
-        ))
+          webhooks: shownWebhooks))
     default: return console.response(request)
     }
   }

@@ -4,6 +4,7 @@ import Logging
 /// The page of a running relay: its files, what it shows, and what it does.
 final class Console: Sendable {
   typealias Apps = [(app: String, figures: WorkerFigures)]
+  typealias Webhooks = [(app: String, figures: WebhookFigures)]
 
   static let state = "/status.json"
 
@@ -14,6 +15,8 @@ final class Console: Sendable {
     var workers: [RegisteredWorker] = []
     var letters: [DeadLetter] = []
     var depth = QueueDepth()
+    /// The first outcomes that no relay has told the webhook.
+    var untold: OutcomePage?
   }
 
   /// The devices without an outcome by campaign, and the outcomes at that time.
@@ -37,6 +40,7 @@ final class Console: Sendable {
   let log: Logger
   private let access: ConsoleAccess
   let apps: @Sendable () -> Apps
+  private let webhooks: @Sendable () -> Webhooks
   /// Wakes the worker of an app.
   let look: @Sendable (String) -> Void
   private let condition: SharedQuery<String?>
@@ -49,17 +53,22 @@ final class Console: Sendable {
     _ configuration: RelayConfiguration, _ status: RelayConfiguration.Status,
     queue: any QueueEngine,
     log: Logger, condition: SharedQuery<String?>, apps: @escaping @Sendable () -> Apps,
+    webhooks: @escaping @Sendable () -> Webhooks,
     look: @escaping @Sendable (String) -> Void
   ) throws {
     self.queue = queue
     (name, leaseMS) = (configuration.queue.name, Int64(configuration.queue.leaseS * 1000))
     (self.log, self.apps, self.look, self.condition) = (log, apps, look, condition)
+    self.webhooks = webhooks
     access = try ConsoleAccess(status, apps: configuration.apps.map(\.name))
     // At most a twentieth of the time of one connection to the queue.
     facts = SharedQuery(restMS: 500, share: 20) {
       guard let depths = try? queue.depths(at: RelayClock.now) else { return [:] }
+      let webhooks = webhooks()
       return apps().reduce(into: [:]) { all, one in
-        all[one.app] = try? Self.facts(one.app, queue, depths[one.app] ?? QueueDepth())
+        all[one.app] = try? Self.facts(
+          one.app, queue, depths[one.app] ?? QueueDepth(),
+          webhooks.first { $0.app == one.app }?.figures)
       }
     }
     // This reads every entry, so it takes at most a fiftieth.
@@ -73,16 +82,20 @@ final class Console: Sendable {
     }
   }
 
-  private static func facts(_ app: String, _ queue: any QueueEngine, _ depth: QueueDepth) throws
-    -> Facts
-  {
-    Facts(
+  private static func facts(
+    _ app: String, _ queue: any QueueEngine, _ depth: QueueDepth, _ webhook: WebhookFigures?
+  ) throws -> Facts {
+    var facts = Facts(
       orders: try OrderStore(queue, app: app).read(),
       outcomes: try queue.campaignOutcomes(app: app),
       workers: try queue.workers(app: app, at: RelayClock.now),
       letters: depth.dead == 0
         ? [] : try queue.deadLetters(app: app, ids: [], after: "0", most: mostLetters),
       depth: depth)
+    if let webhook, let told = try queue.reader(WebhookPlace.reader(of: app), app: app) {
+      facts.untold = try queue.outcomes(webhook.filter, app: app, after: told)
+    }
+    return facts
   }
 
   /// Remembers response times, and the workers' problems, while nobody looks, until the process ends.
@@ -92,8 +105,8 @@ final class Console: Sendable {
         let (now, all) = (RelayClock.now, apps())
         for one in all { times.note(one.app, session: one.figures.session, at: now) }
         _ = problems.date(
-          all.flatMap { Self.problems($0.app, $0.figures, at: now) },
-          of: [.stopped, .failing, .disagreement, .certificate, .guarded], at: now)
+          all.flatMap { Self.problems($0.app, $0.figures, at: now) } + webhookProblems(),
+          of: [.stopped, .failing, .disagreement, .certificate, .guarded, .webhook], at: now)
         sleep(5)
       }
     }
@@ -160,6 +173,7 @@ final class Console: Sendable {
       found += Self.problems(one.app, one.figures, at: now) + problems(one.app, facts)
       return app(one.app, one.figures, facts, counted[one.app], at: now)
     }
+    found += webhookProblems()
     let dated = problems.date(found, of: ProblemTimes.Kind.allCases, at: now)
     return ConsoleState(
       at: now, started: RelayClock.startedAt, queue: name,
@@ -186,6 +200,14 @@ final class Console: Sendable {
     }
     add(.guarded, figures.guardAlarm.map { "bad tokens do not count: \($0)" })
     return all
+  }
+
+  private func webhookProblems() -> [ConsoleState.Problem] {
+    webhooks().compactMap { app, figures in
+      figures.problem.map {
+        .init(app: app, kind: .webhook, text: "the webhook \(figures.place) fails: \($0)")
+      }
+    }
   }
 
   private func problems(_ app: String, _ facts: Facts) -> [ConsoleState.Problem] {
@@ -223,6 +245,13 @@ final class Console: Sendable {
     }
     shown.deferredEntries = facts.depth.deferred
     shown.claimedEntries = facts.depth.claimed
+    shown.pacedEntries = facts.depth.paced
+    shown.webhook = webhooks().first { $0.app == app }.map { _, webhook in
+      .init(
+        receiver: webhook.place, waiting: facts.untold?.rows.count,
+        isExact: facts.untold?.isEnd ?? true, oldest: facts.untold?.rows.first?.at,
+        problem: webhook.problem, since: webhook.problem.map { _ in webhook.since })
+    }
     shown.responses = times.recent(app, session: figures.session).map { since, counts in
       var below = 0
       let buckets = counts.sorted { $0.key < $1.key }.map { bound, upTo in

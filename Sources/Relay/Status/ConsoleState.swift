@@ -62,6 +62,19 @@ struct ConsoleState: Encodable {
     var buckets: [Bucket]
   }
 
+  struct Webhook: Encodable {
+    /// The URL without its path.
+    var receiver: String
+    /// The outcomes that wait for it, at least these if `isExact` is false; nil if the queue does not say.
+    var waiting: Int?
+    var isExact = true
+    /// When the first of these was recorded.
+    var oldest: Int64?
+    /// Why this relay's requests fail, and since when.
+    var problem: String?
+    var since: Int64?
+  }
+
   struct App: Encodable {
     var app: String
     /// `ready`, `failing` or `paused`.
@@ -75,6 +88,9 @@ struct ConsoleState: Encodable {
     var lanes: [Lane] = []
     var deferredEntries = 0
     var claimedEntries = 0
+    /// They wait for the limit of their campaign.
+    var pacedEntries = 0
+    var webhook: Webhook?
     /// This relay's, since it started.
     var outcomes: [String: Int]
     var rejected: [String: Int]

@@ -28,6 +28,8 @@ final class ProblemTimes: Sendable {
     case certificate
     /// Bad tokens do not count.
     case guarded
+    /// The webhook's receiver does not accept requests.
+    case webhook
   }
 
   private struct Name: Hashable {

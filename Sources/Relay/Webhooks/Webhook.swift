@@ -16,7 +16,7 @@ package final class Webhook: Sendable {
   private let settings: RelayConfiguration.Queue
   private let queue: any WebhookPlace.Store
   private let log: Logger
-  private let state = Mutex(WebhookFigures())
+  private let state: Mutex<WebhookFigures>
   private let warning = ThrottledWarning()
   private let isEnding = Atomic(false)
   private let news = DispatchSemaphore(value: 0)
@@ -31,6 +31,8 @@ package final class Webhook: Sendable {
     self.app = app.name
     wanted = app.webhook
     (self.settings, self.queue, self.log) = (settings, queue, log)
+    state = Mutex(
+      WebhookFigures(place: app.webhook.address?.shown ?? "", filter: app.webhook.filter))
   }
 
   package var figures: WebhookFigures { state.withLock { $0 } }
@@ -139,6 +141,7 @@ package final class Webhook: Sendable {
   private func report(_ failure: WebhookCall.Failure, _ call: WebhookCall, _ batch: WebhookBatch) {
     state.withLock { state in
       state.failed += 1
+      if state.problem == nil { state.since = RelayClock.now }
       state.problem = failure.words
     }
     let words = "the webhook \(call.place) fails: \(failure.words)"
@@ -168,12 +171,17 @@ package final class Webhook: Sendable {
 
 /// A webhook's counters, for metrics.
 package struct WebhookFigures: Sendable {
+  /// The receiver, without the path of the URL, and what it gets.
+  package var place = ""
+  package var filter = OutcomeFilter()
   /// Outcomes that the receiver has accepted.
   package var delivered = 0
   /// Requests that it has not.
   package var failed = 0
   /// Why the last request failed; nil if it did not, or if another relay sends.
   package var problem: String?
+  /// When requests began to fail, in UNIX milliseconds.
+  package var since: Int64 = 0
   /// When the oldest outcome was recorded that waits here, in UNIX milliseconds; nil without one.
   package var oldest: Int64?
 

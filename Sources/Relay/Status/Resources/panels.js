@@ -1,5 +1,5 @@
 import { button, discard, retry } from "./actions.js";
-import { day, devices, keyed, make, moment, number, pairs, put, say, span } from "./elements.js";
+import { clock, day, devices, keyed, make, moment, number, pairs, put, say, span } from "./elements.js";
 
 function panel(title, ...children) {
   return make("section", {}, make("h3", {}, title), ...children);
@@ -33,6 +33,7 @@ export function lanes() {
     pairs(rest, [
       ["ready", number(app.lanes.reduce((all, lane) => all + lane.entries, 0))],
       ["deferred", number(app.deferred_entries)], ["claimed", number(app.claimed_entries)],
+      ["paced", number(app.paced_entries)],
       ["dead letters", number(app.dead_letters), app.dead_letters ? "bad" : null],
     ]);
   };
@@ -102,7 +103,8 @@ export function outcomes() {
   const [kinds, reasons] = [make("dl"), make("dl")];
   const rejected = make("h4", {}, "Rejected, by reason");
   const none = make("p", { class: "quiet" }, "None yet.");
-  const section = panel("Outcomes of this relay since its start", kinds, none, rejected, reasons);
+  const [webhook, receiver, told] = [make("h4", {}, "Webhook"), make("bdi"), make("span", { class: "under" })];
+  const section = panel("Outcomes of this relay since its start", kinds, none, rejected, reasons, webhook, receiver, told);
   const sorted = (counts) => Object.entries(counts).filter(([, count]) => count > 0).sort(([, a], [, b]) => b - a)
     .map(([name, count]) => [name, number(count)]);
   section.update = (app) => {
@@ -111,8 +113,22 @@ export function outcomes() {
     pairs(kinds, all);
     pairs(reasons, sorted(app.rejected));
     rejected.hidden = reasons.children.length === 0;
+    const hook = app.webhook;
+    webhook.hidden = receiver.hidden = told.hidden = !hook;
+    if (!hook) return;
+    say(receiver, hook.receiver);
+    say(told, hook.problem ? `failing since ${clock(hook.since)}: ${hook.problem}\n${behind(hook)}` : behind(hook));
+    put(told, "data-is", hook.problem ? "bad" : null);
   };
   return section;
+}
+
+/** How many outcomes a webhook has not delivered. */
+function behind(hook) {
+  if (hook.waiting === undefined) return "nothing is known of its place";
+  if (hook.waiting === 0) return hook.is_exact ? "up to date" : "behind";
+  const count = `${number(hook.waiting)}${hook.is_exact ? "" : " or more"}`;
+  return `${count} behind, the oldest for ${span(Math.max(0, Date.now() - hook.oldest) / 1000)}`;
 }
 
 export function letters() {
