@@ -270,6 +270,10 @@ python_newest() { APNS_AWAITS=100000 Tests/Python/versions newest; }
 python_between() { APNS_AWAITS=100000 Tests/Python/versions between; }
 python_openssl_1_1_1() { Tests/Python/openssl-1.1.1; }
 
+# Other Python clients on the same bad days; only libapns is judged. kalyke, whose connections cost more CPU than all the
+# others, plays in the whole comparison only: Tests/Peers/run --page.
+peers() { Tests/Peers/run --notifications 1000 --jobs 3 --clients "libapns,libapns at_most_once,aioapns,apns2,httpx"; }
+
 # The same tests, with the extension and the core under the address sanitizer.
 python_address() {
   local clang
@@ -544,11 +548,12 @@ need_pytest() {
 
 can_run_arm64() { [ "$(uname -m)" = aarch64 ] || { command -v aarch64-linux-gnu-gcc && command -v qemu-aarch64; }; }
 
-# The packages of build/python's environments, and legacy libraries that push through the relay. Only this needs the
-# network.
+# The packages of build/python's environments, legacy libraries that push through the relay, and other clients. Only
+# this needs the network.
 fetch_python_packages() {
   local wanted
   case " $APNS_PARTS " in *" relay "* | *" legacy_idioms "*) Tests/Relay/fetch.py ;; esac
+  case " $APNS_PARTS " in *" peers "*) Tests/Peers/run --fetch ;; esac
   case " $APNS_PARTS " in *" python"* | *" dashboard "* | *" console "* | *" hosts_deploy "*) ;; *) return 0 ;; esac
   wanted=$(cksum <Tests/Python/requirements.txt)
   [ "$wanted" != "$(cat build/python/downloads/fetched 2>/dev/null)" ] || return 0
