@@ -12,6 +12,8 @@ package final class BadTokens: @unchecked Sendable {
     /// The time of each rejection in UNIX milliseconds.
     private let tokens = Mutex<[[UInt8]: Int64]>([:])
     fileprivate let last = Mutex<Int64>(0)
+    /// nil if the queue does not report changes.
+    fileprivate let watch = Mutex<QueueNews.Watch?>(nil)
     /// The sizes of tokens that APNs accepted.
     private let accepted = Mutex<TokenSizes>([])
 
@@ -49,17 +51,18 @@ package final class BadTokens: @unchecked Sendable {
   private static let mostAtOnce = 10_000
   private static let shrinkEveryMS: Int64 = 600_000
 
-  private let queue: any BadTokenStore
+  private let queue: any BadTokenStore & QueueWatching
   private let log: Logger
   private let apps = Mutex<[String: App]>([:])
   private let used = Atomic(false)
   private let isEnding = Atomic(false)
+  private let bell = Bell()
   private let haste = DispatchSemaphore(value: 0)
   private let ended = DispatchSemaphore(value: 0)
   private var nextShrink: Int64 = 0
   private var hasLoggedFault = false
 
-  package init(_ queue: any BadTokenStore, log: Logger) {
+  package init(_ queue: any BadTokenStore & QueueWatching, log: Logger) {
     self.queue = queue
     self.log = log
   }
@@ -72,7 +75,10 @@ package final class BadTokens: @unchecked Sendable {
         if let known = apps[app.name] {
           known.remember(forMS: rememberMS)
         } else {
-          apps[app.name] = App(rememberMS: rememberMS)
+          let new = App(rememberMS: rememberMS)
+          let watch = queue.watch(.badTokens, of: app.name) { [bell] in bell.ring() }
+          new.watch.withLock { $0 = watch }
+          apps[app.name] = new
         }
       }
     }
@@ -95,6 +101,8 @@ package final class BadTokens: @unchecked Sendable {
   private func start() {
     let thread = Thread { [self] in
       while !isEnding.load(ordering: .relaxed) {
+        let isWatched = apps.withLock { $0.values.allSatisfy { $0.watch.withLock { $0 != nil } } }
+        if isWatched { bell.wait(upToMS: Self.shrinkEveryMS) }
         if haste.wait(timeout: .now() + .milliseconds(Self.pauseMS)) == .timedOut { look() }
       }
       ended.signal()
@@ -108,6 +116,7 @@ package final class BadTokens: @unchecked Sendable {
     guard isUsed else { return }
     isEnding.store(true, ordering: .relaxed)
     haste.signal()
+    bell.ring()
     ended.wait()
   }
 

@@ -33,7 +33,7 @@ final class Housekeeping: Sendable {
           nextTrim = RelayClock.monotonic + Self.trimMS
           trim()
         }
-        sleep(Self.roomS)
+        sleep(queue.keepsRoom ? Self.roomS : UInt32(Self.trimMS / 1000))
       }
     }
     thread.name = "housekeeping"

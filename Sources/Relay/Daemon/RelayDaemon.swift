@@ -180,7 +180,10 @@ package final class RelayDaemon: @unchecked Sendable {
       let worker = try AppWorker(
         app, configuration.queue, queue: queue, credentials: credentials, log: log,
         badTokens: badTokens,
-        recorded: { [waits] in waits.report($0) })
+        recorded: { [weak self, waits] in
+          waits.report($0)
+          self?.webhooks.withLock { $0[app.name] }?.look()
+        })
       return Running(worker: worker, who: app.credentials, files: files)
     } catch {
       throw RelayFault("apps.\(app.name): \(error)")
@@ -384,6 +387,7 @@ package final class RelayDaemon: @unchecked Sendable {
     }
     reopen(wanted.listeners)
     warnOfUnusedSockets(wanted)
+    for one in workers { one.worker.look() }
     log.notice("reloaded, with \(workers.count) apps")
   }
 

@@ -6,6 +6,7 @@ import Foundation
 package final class RelaySignals: @unchecked Sendable {
   enum Order { case reload, end }
 
+  private static let longestPauseMS: Int64 = 10_000
   private static let numbers = [SIGTERM, SIGINT, SIGHUP]
   private let manager: ServiceManager
   private let change = NSCondition()
@@ -38,9 +39,14 @@ package final class RelaySignals: @unchecked Sendable {
 
   private func turn() {
     var set = Self.set
-    let pauseMS = min(manager.watchdogMS ?? 1000, 1000)
-    var pause = timespec(tv_sec: Int(pauseMS / 1000), tv_nsec: Int(pauseMS % 1000) * 1_000_000)
-    let signal = sigtimedwait(&set, nil, &pause)
+    let signal: CInt
+    if let watchdogMS = manager.watchdogMS {
+      let pauseMS = min(watchdogMS, Self.longestPauseMS)
+      var pause = timespec(tv_sec: Int(pauseMS / 1000), tv_nsec: Int(pauseMS % 1000) * 1_000_000)
+      signal = sigtimedwait(&set, nil, &pause)
+    } else {
+      signal = sigwaitinfo(&set, nil)
+    }
     change.lock()
     switch signal {
     case SIGHUP: wantsReload = true
@@ -49,7 +55,7 @@ package final class RelaySignals: @unchecked Sendable {
       wantsEnd = true
     default: break
     }
-    change.signal()
+    if signal > 0 { change.signal() }
     let isAlive = isAlive
     change.unlock()
     if manager.watchdogMS != nil, let isAlive, isAlive() { manager.say("WATCHDOG=1") }

@@ -27,6 +27,8 @@ package protocol EntryQueue: AnyObject, Sendable {
   ) throws -> [Entry]
   /// Whether there may be entries to claim. Read-only.
   func isAnythingThere(app: String, at now: Int64) throws -> Bool
+  /// When there may be entries of these lanes to claim; nil if none waits for a time. Read-only.
+  func nextDue(app: String, lanes: [Lane], at now: Int64) throws -> Int64?
   /// Makes entries due that wait only because APNs failed (`ParkedTime`). Returns their
   /// number.
   func bringBack(app: String, at now: Int64) throws -> Int

@@ -1,7 +1,7 @@
 /// A durable queue. Every call may come from any thread and is atomic: after it has returned, its
 /// changes survive kill -9. Times are UNIX milliseconds.
 package protocol QueueEngine: EntryQueue, CampaignStore, DeadLetterStore, BadTokenStore,
-  AppStateStore, ProviderTokenStore, ConnectionQuotaStore, ReaderStore
+  AppStateStore, ProviderTokenStore, ConnectionQuotaStore, ReaderStore, QueueWatching
 {
   /// Warnings for the operator, such as that the queue is lost when its server stops.
   var warnings: [String] { get }
@@ -11,6 +11,8 @@ package protocol QueueEngine: EntryQueue, CampaignStore, DeadLetterStore, BadTok
   /// Called regularly to keep space for the outcomes of held entries. Reports no error: the call
   /// that needs the space does.
   func keepRoom()
+  /// Whether that does anything.
+  var keepsRoom: Bool { get }
   /// Whether calls wait for another program that blocks the queue. The wait is limited.
   var isHeldUp: Bool { get }
   /// Shortens all waits from now on, because the relay stops.
@@ -20,6 +22,7 @@ package protocol QueueEngine: EntryQueue, CampaignStore, DeadLetterStore, BadTok
 extension QueueEngine {
   package var warnings: [String] { [] }
   package func keepRoom() {}
+  package var keepsRoom: Bool { false }
   package var isHeldUp: Bool { false }
   package func hurry() {}
 }

@@ -143,8 +143,15 @@ package final class RedisQueue: QueueEngine {
   }
 
   package func isAnythingThere(app: String, at now: Int64) throws -> Bool {
+    try nextDue(app: app, lanes: Lane.allCases, at: now).map { $0 <= now } ?? false
+  }
+
+  package func nextDue(app: String, lanes: [Lane], at now: Int64) throws -> Int64? {
     let time = try shared(now, app)
-    return try run(.isAnythingThere, app: app, "\(time)").number == 1
+    let reply = try run(
+      .nextDue, app: app, "\(time)", lanes.map(\.rawValue).joined(separator: " "))
+    guard let text = reply.text else { throw strange("next due") }
+    return Self.whole(text).map { $0 - time + now }
   }
 
   package func bringBack(app: String, at now: Int64) throws -> Int {

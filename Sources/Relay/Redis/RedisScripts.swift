@@ -256,18 +256,21 @@ struct RedisScript: Sendable {
     return release(ARGV[1], ARGV[3], ARGV[4] == '1', ARGV[5])
     """#)
 
-  /// ARGV: the time. Returns 1 if there may be entries to claim.
-  static let isAnythingThere = RedisScript(
+  /// ARGV: the time, the lanes. Returns the first time when there may be entries to claim, or an empty
+  /// string.
+  static let nextDue = RedisScript(
     #"""
     ensure_groups()
+    local first = ''
     for _, lane in ipairs(LANES) do
-      if #call('ZRANGEBYSCORE', lane.later, '-inf', ARGV[1], 'LIMIT', 0, 1) > 0
-        or first_new(lane) then
-        return 1
+      if string.find(ARGV[2], lane.name, 1, true) then
+        if first_new(lane) then return ARGV[1] end
+        local due = call('ZRANGEBYSCORE', lane.later, '-inf', '(PAUSED', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+        if due and (first == '' or tonumber(due) < tonumber(first)) then first = due end
       end
     end
-    return 0
-    """#)
+    return first
+    """#.replacing("PAUSED", with: "\(PausedTime.due)"))
 
   /// ARGV: name, the current value or an empty string, the new value or an empty string. Returns 1
   /// on success.

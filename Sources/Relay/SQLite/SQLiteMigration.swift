@@ -112,8 +112,11 @@ enum SQLiteMigration {
     return nil
   }
 
+  /// Kept, because the end of a dispatch queue starts a thread that wakes up every second from then on.
+  private static let example = Result { try DatabaseQueue() }
+
   private static func columnsWanted() throws -> [String: [String]] {
-    try DatabaseQueue().write { database in
+    try example.get().write { database in
       try database.execute(sql: SQLiteSchema.tables)
       let tables = try String.fetchAll(
         database,

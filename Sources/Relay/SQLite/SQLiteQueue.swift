@@ -12,6 +12,9 @@ package final class SQLiteQueue: QueueEngine {
   private let locks: WorkerLocks
   let room: QueueRoom
   let busy = BusyWait()
+  let news = QueueNews()
+  /// nil before anyone watches.
+  let follower = Mutex<SQLiteNews?>(nil)
   /// The number of WAL pages after which SQLite checkpoints.
   let checkpointPages = Atomic(0)
   /// The inode of the open WAL.
@@ -194,6 +197,8 @@ package final class SQLiteQueue: QueueEngine {
         database, workerID.number, isAlone: false, at: now, "\(TimeText.of(now)) \(line)")
     }
     locks.drop(workerID.number)
+    // Its own commits are no news to this process.
+    news.tell()
   }
 
   package func reclaim(silentSince: Int64, at now: Int64) throws -> Int {
@@ -205,7 +210,7 @@ package final class SQLiteQueue: QueueEngine {
       return false
     }
     guard isAnyoneSilent else { return 0 }
-    return try change { database in
+    let count = try change { database in
       var count = 0
       // A process has a worker for each app, and all of them end with it.
       var together: [String: Int] = [:]
@@ -228,6 +233,8 @@ package final class SQLiteQueue: QueueEngine {
       }
       return count
     }
+    news.tell()
+    return count
   }
 
   package func isServed(_ app: String, since time: Int64) throws -> Bool {
@@ -325,6 +332,21 @@ package final class SQLiteQueue: QueueEngine {
 
   package func isAnythingThere(app: String, at now: Int64) throws -> Bool {
     try isAnythingThere(app: app, Lane.allCases, at: now)
+  }
+
+  package func nextDue(app: String, lanes: [Lane], at now: Int64) throws -> Int64? {
+    if try isAnythingThere(app: app, lanes, at: now) { return now }
+    return try read { database in
+      try lanes.compactMap { lane in
+        var later = try HotStatement(
+          database,
+          """
+          SELECT min(due) FROM entries
+          WHERE app = ? AND lane = ? AND worker IS NULL AND due > 0 AND due < ?
+          """, app, lane.rawValue, PausedTime.due)
+        return try later.step() ? later.optionalInt(0) : nil
+      }.min()
+    }
   }
 
   private func isAnythingThere(app: String, _ lanes: [Lane], at now: Int64) throws -> Bool {

@@ -9,6 +9,7 @@ extension SQLiteQueue {
   private static let mostPages: Int64 = 8000
   private static let fewestPages: Int64 = 64
 
+  package var keepsRoom: Bool { true }
   package func keepRoom() {
     adaptToRoom()
     if room.look()?.isAmple == false { _ = checkpoint() }

@@ -110,8 +110,10 @@ final class StatusServer: @unchecked Sendable {
     var watched = (listeners + clients.map(\.descriptor)).map {
       pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
     }
-    let pause = clients.first.map { max(0, $0.deadline - RelayClock.monotonic) } ?? Self.patienceMS
-    guard poll(&watched, nfds_t(watched.count), CInt(min(pause, Self.patienceMS))) >= 0 else {
+    let pause = clients.first.map {
+      max(0, min($0.deadline - RelayClock.monotonic, Self.patienceMS))
+    }
+    guard poll(&watched, nfds_t(watched.count), CInt(pause ?? -1)) >= 0 else {
       // Interrupted by a signal, or out of memory for the moment.
       usleep(10_000)
       return

@@ -5,7 +5,10 @@ import Synchronization
 /// Sends an app's outcomes to a receiver, on its own thread, so that no worker waits for it. One of the
 /// relays sends, in the order of the outcomes, each batch until it is accepted.
 package final class Webhook: Sendable {
+  /// How long outcomes of other relays may wait, if the queue does not report them.
   private static let idleMS: Int64 = 500
+  /// After a report it waits for more.
+  private static let gatherUS: UInt32 = 20_000
   private static let troubleMS: Int64 = 1000
   /// The pauses between attempts grow from the first to the last of these.
   private static let firstPauseMS: Int64 = 1000
@@ -19,13 +22,14 @@ package final class Webhook: Sendable {
   private let state: Mutex<WebhookFigures>
   private let warning = ThrottledWarning()
   private let isEnding = Atomic(false)
-  private let news = DispatchSemaphore(value: 0)
+  private let bell = Bell()
+  private let watch = Mutex<QueueNews.Watch?>(nil)
   private let ended = DispatchSemaphore(value: 0)
 
   /// nil if the app has no webhook.
   package init?(
     _ app: AppConfiguration, _ settings: RelayConfiguration.Queue,
-    queue: any AppStateStore & ReaderStore, log: Logger
+    queue: any AppStateStore & ReaderStore & QueueWatching, log: Logger
   ) {
     guard app.webhook.url != nil else { return nil }
     self.app = app.name
@@ -47,6 +51,7 @@ package final class Webhook: Sendable {
     guard let call = WebhookCall(wanted) else { return }
     // Otherwise the thread does it.
     try? WebhookPlace.begin(queue, app: app)
+    watch.withLock { $0 = queue.watch(.outcomes, of: app) { [bell] in bell.ring() } }
     let thread = Thread { [self] in
       work(call)
       ended.signal()
@@ -56,10 +61,13 @@ package final class Webhook: Sendable {
     thread.start()
   }
 
+  /// There are new outcomes.
+  func look() { bell.ring() }
+
   /// It begins no further request.
   package func end() {
     isEnding.store(true, ordering: .relaxed)
-    news.signal()
+    bell.ring()
   }
 
   /// A request that takes longer is abandoned, and repeated by the next relay.
@@ -88,18 +96,23 @@ package final class Webhook: Sendable {
       }
       // It renews its lease while it waits.
       pauseMS = min(pauseMS, leaseMS / 8)
-      if pauseMS > 0 { _ = news.wait(timeout: .now() + .milliseconds(Int(pauseMS))) }
+      guard pauseMS > 0 else { continue }
+      bell.wait(upToMS: pauseMS)
+      usleep(Self.gatherUS)
     }
     try? work.place.leave()
     state.withLock { $0.rest() }
   }
+
+  /// How long it waits for outcomes, if none are reported.
+  private var restMS: Int64 { watch.withLock { $0 == nil } ? Self.idleMS : .max }
 
   /// Sends a batch, if there is one. Returns how long to wait before the next step.
   private func step(_ call: WebhookCall, _ work: inout Work) throws -> Int64 {
     guard try work.place.hold(at: RelayClock.monotonic) else {
       state.withLock { $0.rest() }
       (work.retry, work.page) = (WebhookRetry(), nil)
-      return Self.idleMS
+      return restMS
     }
     if let pause = work.retry.pause(at: RelayClock.monotonic) { return pause }
     let page = try page(&work)
@@ -108,7 +121,7 @@ package final class Webhook: Sendable {
       if batch.last != batch.from { _ = try work.place.move(to: batch.last) }
       work.page = nil
       if page.isEnd { state.withLock { $0.rest() } }
-      return page.isEnd ? Self.idleMS : 0
+      return page.isEnd ? restMS : 0
     }
     state.withLock { $0.oldest = first.at }
     guard try work.place.begin(batch, at: RelayClock.monotonic) else { return 0 }

@@ -3,7 +3,7 @@ import Foundation
 /// The last outcome that an app's webhook has delivered, and the relay that sends. Both are in the
 /// queue, so that another relay continues after a kill.
 struct WebhookPlace {
-  typealias Store = AppStateStore & ReaderStore
+  typealias Store = AppStateStore & ReaderStore & QueueWatching
 
   /// What the relays share.
   private struct Shared {

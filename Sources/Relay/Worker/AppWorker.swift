@@ -72,12 +72,28 @@ package final class AppWorker: @unchecked Sendable {
   /// When that ends (UNIX seconds); nil if it does not wait now.
   private var quietUntil: Int64?
   private var nextFigures: Int64 = 0
+  /// Something may have happened since the figures were shown.
+  private var areFiguresOld = false
+  /// nil if the engine reports no changes.
+  private var watch: QueueNews.Watch?
+  /// When the queue reported the last one (monotonic).
+  private var newsAt: Int64 = 0
+  private var turnedAt: Int64 = 0
+  /// When it last had looked at what other relays have in the queue.
+  private var lookedAt: Int64 = -1
 
   /// How long a worker with an expired lease finishes what it has before it claims: it would get
   /// the same entries again, and push them twice.
   private static let finishMS: Int64 = 5000
   /// How often a worker with notifications in hand looks for entries that overtake them.
   private static let lookMS: Int64 = 10
+  /// How often it looks for entries without news of them: others may have returned some, or they
+  /// wait for more than a time.
+  private static let lookAgainMS: Int64 = 50
+  /// It leaves a queue that fails alone for this long.
+  private static let troubleMS: Int64 = 1000
+  /// How often it looks around while it has work.
+  private static let turnMS: Int64 = 200
   /// It claims no more than it may send in this time, so that other relays send the rest, and urgent
   /// entries overtake.
   private static let claimedS = 2
@@ -122,8 +138,10 @@ package final class AppWorker: @unchecked Sendable {
   // MARK: Calls from other threads
 
   package func start() {
+    watch = queue.watch(.entries, of: app.name) { [weak self] in self?.look() }
     let thread = Thread { [self] in
       work()
+      watch = nil
       orders.withLock { $0.hasEnded = true }
       ended.signal()
     }
@@ -137,10 +155,13 @@ package final class AppWorker: @unchecked Sendable {
     session.wake()
   }
 
-  /// Claims new entries immediately instead of at the next poll.
+  /// Claims new entries, and follows new orders.
   func look() {
-    orders.withLock { $0.isNews = true }
-    session.wake()
+    let isAwake = orders.withLock { orders in
+      defer { orders.isNews = true }
+      return orders.isNews
+    }
+    if !isAwake { session.wake() }
   }
 
   /// Claims no more entries, waits up to this long for responses, and ends.
@@ -162,8 +183,8 @@ package final class AppWorker: @unchecked Sendable {
   private func work() {
     var hasLookedTwice = false
     while true {
-      let drainUntil = obey()
       let (now, began) = (RelayClock.monotonic, RelayClock.now)
+      let drainUntil = obey(now)
       // First, so that entries that were reclaimed are neither written nor extended.
       stayKnown(now)
       keepQuota(now)
@@ -194,12 +215,18 @@ package final class AppWorker: @unchecked Sendable {
     }
   }
 
-  private func obey() -> Int64? {
+  private func obey(_ now: Int64) -> Int64? {
+    defer { turnedAt = now }
     let (credentials, drainUntil, isNews) = orders.withLock { orders in
       defer { (orders.credentials, orders.isNews) = (nil, false) }
       return (orders.credentials, orders.drainUntil, orders.isNews)
     }
-    if isNews, problem.words == nil { (nextClaim, nextLook) = (0, 0) }
+    if isNews {
+      // Later than what it did in the same millisecond.
+      newsAt = max(now, turnedAt + 1)
+      if problem.words == nil { (nextClaim, nextLook) = (0, 0) }
+      nextClaim = min(nextClaim, newsAt + (problem.isOfQueue ? Self.troubleMS : Self.lookAgainMS))
+    }
     if let credentials {
       do {
         try session.use(credentials)
@@ -214,7 +241,8 @@ package final class AppWorker: @unchecked Sendable {
 
   private func rest(_ drainUntil: Int64?) {
     let now = RelayClock.monotonic
-    var wait: Int64 = 200
+    let isIdle = drainUntil == nil && self.isIdle
+    var wait = isIdle ? max(0, nextTime - now) : Self.turnMS
     if hasRoomAgain { wait = 0 }
     if !batch.isEmpty { wait = min(wait, max(0, batch.due - now)) }
     if drainUntil == nil, let claimTime { wait = min(wait, max(0, claimTime - now)) }
@@ -224,12 +252,40 @@ package final class AppWorker: @unchecked Sendable {
     if tokenTime > 0 { wait = min(wait, max(0, tokenTime - now)) }
     if let time = rates.waitsUntil(with: unsent) { wait = min(wait, max(0, time - now)) }
     if let drainUntil { wait = min(wait, max(0, drainUntil - now)) }
-    waitForSession(upToMS: CInt(min(wait, 200)))
+    let hasEvent = waitForSession(upToMS: CInt(clamping: wait))
+    areFiguresOld = areFiguresOld || hasEvent || !isIdle
   }
 
-  private func waitForSession(upToMS milliseconds: CInt) {
+  /// Returns whether the session has events, or another thread has woken it.
+  @discardableResult
+  private func waitForSession(upToMS milliseconds: CInt) -> Bool {
     var watched = pollfd(fd: session.descriptor, events: Int16(POLLIN), revents: 0)
-    _ = poll(&watched, 1, milliseconds)
+    return poll(&watched, 1, milliseconds) > 0
+  }
+
+  /// Whether it has nothing to do before there are news, or before `nextTime`.
+  private var isIdle: Bool {
+    watch != nil && inHand == 0 && batch.isEmpty && !wantsConnection && !isCutOff
+      && !agreement.isBroken
+  }
+
+  /// Whether it is idle, and other relays have changed nothing: not even a heartbeat needs a look at them.
+  private var isQuiet: Bool { isIdle && newsAt <= lookedAt }
+
+  /// When an idle worker has something to do (monotonic), if it claims nothing.
+  private var nextTime: Int64 {
+    let isWaiting = problem.isOfQueue || problem.standing.isInDoubt || recorder?.hasMore == true
+    var time = lease.next(after: isWaiting ? .max : newsAt)
+    time = min(time, standing.next(after: newsAt), health.mayBeHealthyAt)
+    if areFiguresOld { time = min(time, nextFigures) }
+    if let quietUntil {
+      time = min(time, RelayClock.monotonic + quietUntil * 1000 - RelayClock.now)
+    }
+    if let quota { time = min(time, quota.nextRenewal) }
+    if canClaim, !rates.isEmpty {
+      time = min(time, rates.nextLook { standing.current.campaigns[$0]?.state != nil })
+    }
+    return time
   }
 
   /// Whether no other event must come before a claim.
@@ -269,11 +325,20 @@ package final class AppWorker: @unchecked Sendable {
       guard session.isReached() else { return try reach(now) }
       wantsConnection = false
       let count = try claim(lanes, room: room)
-      nextClaim = count == 0 ? now + Int64(settings.pollMS) : now
+      nextClaim = count == 0 ? try lookAgain(now) : now
       clear(.claiming)
     } catch {
       fail(error, now)
     }
+  }
+
+  /// When to look again if there was nothing to claim: at the next due time, because there are news of
+  /// anything else.
+  private func lookAgain(_ now: Int64) throws -> Int64 {
+    guard watch != nil, inHand == 0 else { return now + Self.lookAgainMS }
+    let clock = RelayClock.now
+    guard let due = try queue.nextDue(app: app.name, lanes: lanes, at: clock) else { return .max }
+    return now + max(due - clock, Self.lookAgainMS)
   }
 
   /// Claims entries, and returns their number.
@@ -327,7 +392,7 @@ package final class AppWorker: @unchecked Sendable {
   // MARK: The operator's orders
 
   private func followOrdersIfDue(_ now: Int64) {
-    guard standing.isDue(at: now) else { return }
+    guard standing.isDue(at: now), !isQuiet || standing.next(after: newsAt) <= now else { return }
     do { try followOrders(now) } catch { report("the queue: \(error)", .staying) }
   }
 
@@ -422,7 +487,7 @@ package final class AppWorker: @unchecked Sendable {
   private func lookForOthers(_ now: Int64) {
     guard inHand > 0, canClaim, now >= max(nextLook, earliestClaim) else { return }
     // While all wait for the limits of their campaigns, it looks as often as without any.
-    nextLook = now + (inHand == unsent.countInBuckets ? Int64(settings.pollMS) : Self.lookMS)
+    nextLook = now + (inHand == unsent.countInBuckets ? Self.lookAgainMS : Self.lookMS)
     if !session.isReached() { return }
     if claimTime != nil {
       // It takes the urgent ones first. If the window has room afterwards, no others wait.
@@ -444,7 +509,7 @@ package final class AppWorker: @unchecked Sendable {
 
   private func fail(_ error: any Error, _ now: Int64) {
     report("the queue: \(error)", .claiming)
-    (nextClaim, nextLook) = (now + 1000, now + 1000)
+    (nextClaim, nextLook) = (now + Self.troubleMS, now + Self.troubleMS)
   }
 
   /// Connects before the first claim, so that an entry counts a delivery only if it can be sent,
@@ -454,7 +519,7 @@ package final class AppWorker: @unchecked Sendable {
       wantsConnection = try queue.isAnythingThere(app: app.name, at: RelayClock.now)
       clear(.claiming)
     }
-    nextClaim = now + Int64(settings.pollMS)
+    nextClaim = wantsConnection ? now + Self.lookAgainMS : try lookAgain(now)
     if wantsConnection { note(session.connect()) }
   }
 
@@ -640,7 +705,7 @@ package final class AppWorker: @unchecked Sendable {
     recorded(updates)
     batch.clear()
     // If the order is kept, blocked entries may be sent now.
-    nextClaim = min(nextClaim, app.keepOrder == .device ? now : now + Int64(settings.pollMS))
+    nextClaim = min(nextClaim, app.keepOrder == .device ? now : now + Self.lookAgainMS)
   }
 
   /// Brings back entries deferred by server errors once APNs is healthy.
@@ -678,6 +743,7 @@ package final class AppWorker: @unchecked Sendable {
         log.warning("lease expired: other workers have reclaimed this worker's entries")
         cutOff()
         finishesUntil = now + Self.finishMS
+        newsAt = now
         try lease.join(queue, at: clock)
       }
       isCutOff = false
@@ -685,7 +751,7 @@ package final class AppWorker: @unchecked Sendable {
         recorder = try BadTokenRecorder(app, queue, badTokens, log: log)
       }
       try recorder?.exchange(at: clock)
-      if orders.withLock({ $0.drainUntil == nil }) {
+      if !isQuiet, orders.withLock({ $0.drainUntil == nil }) {
         try agreement.look(queue, lease.workerID, log)
         if figures.disagreement != agreement.words || figures.isFirst != agreement.isFirst {
           nextFigures = 0
@@ -698,6 +764,7 @@ package final class AppWorker: @unchecked Sendable {
         figures.reclaimed += count
         log.notice("\(count) entries reclaimed from workers that ended or fell silent")
       }
+      lookedAt = now
       clear(.staying)
     } catch {
       report("the queue: \(error)", .staying)
@@ -778,6 +845,7 @@ package final class AppWorker: @unchecked Sendable {
   private func show(_ now: Int64) {
     guard now >= nextFigures else { return }
     nextFigures = now + 500
+    areFiguresOld = false
     problem.standing.look(at: now, log)
     forwarded.isQuiet = problem.standing.words != nil
     figures.isStopped = problem.standing.words != nil

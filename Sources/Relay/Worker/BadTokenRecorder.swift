@@ -56,6 +56,11 @@ struct BadTokenRecorder {
     String(cString: apns_reason_text($0))
   }
 
+  /// Something waits for the next exchange.
+  var hasMore: Bool {
+    !pending.isEmpty || mustWriteAccepted || (alarm == nil) != (sharedAlarm == nil)
+  }
+
   /// Counts a response, and marks it if its token must be recorded.
   mutating func count(_ result: inout PushResult, at now: Int64) {
     guard result.httpStatus > 0, result.held.entry.content.channel == nil else { return }

@@ -85,6 +85,11 @@ struct CampaignRates {
     return hasSome
   }
 
+  /// When it looks for entries next, if the worker has none.
+  func nextLook(except isStopped: (String) -> Bool) -> Int64 {
+    campaigns.filter { !isStopped($0.key) }.map(\.value.nextLook).min() ?? .max
+  }
+
   /// A new attempt to send.
   mutating func begin() {
     for campaign in campaigns.keys { campaigns[campaign]?.rate.begin() }

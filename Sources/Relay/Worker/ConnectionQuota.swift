@@ -9,7 +9,7 @@ struct ConnectionQuota {
   private let leaseMS: Int64
   private(set) var count = 0
   /// Monotonic.
-  private var nextRenewal: Int64 = 0
+  private(set) var nextRenewal: Int64 = 0
   private var renewedAt: Int64 = 0
 
   /// nil without a limit.

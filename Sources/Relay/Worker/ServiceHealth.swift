@@ -18,6 +18,9 @@ struct ServiceHealth {
     }
   }
 
+  /// When it may be healthy again, if no response comes.
+  var mayBeHealthyAt: Int64 { hasAccepted ? max(next, lastServerError + Self.wellMS) : .max }
+
   /// True once for each time that it is healthy again.
   mutating func bringsBack(at now: Int64) -> Bool {
     guard hasAccepted, now >= next, now - lastServerError >= Self.wellMS else { return false }

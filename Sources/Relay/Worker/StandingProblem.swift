@@ -32,6 +32,9 @@ package struct StandingProblem {
   /// The current problem; nil without one.
   package var words: String? { stands ? stop?.words : nil }
 
+  /// Whether a failure may still be an exception.
+  var isInDoubt: Bool { stop != nil && !stands }
+
   /// Counts a failure. Times are monotonic.
   package mutating func meet(_ words: String, _ cause: apns_cause_t, at now: Int64, _ log: Logger) {
     var met = stop ?? Stop(words: words, cause: cause, since: now, nextLine: now)

@@ -18,6 +18,17 @@ struct WorkerLease {
     workerID = try queue.join(app: app, named: Self.name, at: RelayClock.now)
   }
 
+  /// How often a worker looks after itself and others while it has work.
+  private var intervalMS: Int64 { max(50, min(1000, ms / 4)) }
+  /// How often an idle one does, unless there are news.
+  private var idleMS: Int64 { max(50, min(10_000, ms / 3)) }
+
+  /// When it is due next, after news of this time.
+  func next(after news: Int64) -> Int64 {
+    let last = nextRenewal - intervalMS
+    return last < news ? nextRenewal : last + idleMS
+  }
+
   /// The machine and the process.
   static var name: String {
     var host = [CChar](repeating: 0, count: 256)
@@ -36,7 +47,7 @@ struct WorkerLease {
   mutating func isDue(at now: Int64) -> Bool {
     wasAway = isLate
     guard now >= nextRenewal || wasAway else { return false }
-    nextRenewal = now + max(50, min(1000, ms / 4))
+    nextRenewal = now + intervalMS
     // A worker that was itself suspended or cut off from the queue cannot tell which others are
     // silent. Give them a full lease to renew.
     if wasAway { reclaimsSilentFrom = now + ms }

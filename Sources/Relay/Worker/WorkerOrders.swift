@@ -22,6 +22,10 @@ struct WorkerOrders {
   }
 
   func isDue(at now: Int64) -> Bool { now >= nextRead }
+  /// When it has work next, after news of this time.
+  func next(after news: Int64) -> Int64 {
+    min(max(nextAdvance ?? .max, nextRead), nextRead - Self.readMS < news ? nextRead : .max)
+  }
   /// Whether waiting entries do not follow the orders yet.
   func hasToAdvance(at now: Int64) -> Bool { nextAdvance.map { now >= $0 } ?? false }
 

@@ -16,6 +16,8 @@ struct WorkerProblem {
 
   init(_ log: Logger) { self.log = log }
 
+  var isOfQueue: Bool { words != nil && cause != .other }
+
   mutating func report(_ words: String, _ cause: Cause) {
     (self.words, self.cause) = (words, cause)
     if logged.count > 100 { logged.removeAll() }

@@ -247,6 +247,15 @@ final class MemoryQueue: QueueEngine {
     }
   }
 
+  func nextDue(app: String, lanes: [Lane], at now: Int64) -> Int64? {
+    state.withLock { state in
+      state.rows.filter {
+        $0.content.app == app && lanes.contains($0.content.lane) && $0.worker == nil
+          && $0.due < PausedTime.due
+      }.map(\.due).min()
+    }
+  }
+
   func bringBack(app: String, at now: Int64) -> Int {
     state.withLock { state in
       var count = 0
