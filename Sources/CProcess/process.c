@@ -39,3 +39,12 @@ void process_end_at_abort(void) {
   signal(SIGABRT, SIG_DFL);
   signal(SIGQUIT, SIG_DFL);
 }
+
+int process_follow(int process) {
+#ifdef SYS_pidfd_open
+  return (int)syscall(SYS_pidfd_open, process, 0);
+#else
+  (void)process;
+  return -1;
+#endif
+}

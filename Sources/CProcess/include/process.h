@@ -1,4 +1,4 @@
-/* Keeps descriptors out of child processes, and keys out of dumps. */
+/* Keeps descriptors out of child processes, and keys out of dumps, and follows other processes. */
 #ifndef APNS_CPROCESS_H
 #define APNS_CPROCESS_H
 
@@ -7,5 +7,8 @@ void process_forbid_dumps(void);
 
 /* SIGABRT from outside ends the process immediately, even if a runtime has installed a handler. */
 void process_end_at_abort(void);
+
+/* A descriptor that is readable once that process has ended; -1 if the kernel gives none. */
+int process_follow(int process);
 
 #endif

@@ -28,14 +28,18 @@ enum ProcessMark {
 
   /// Whether that process has ended. False for processes of another system or namespace.
   static func isDead(_ mark: String) -> Bool {
-    let parts = mark.split(separator: ".")
-    guard parts.count == 4, let system, "\(parts[0]).\(parts[1])" == system,
-      let process = pid_t(parts[2])
-    else { return false }
+    guard let process = Self.process(mark) else { return false }
     if kill(process, 0) != 0, errno == ESRCH { return true }
     // /proc may hide processes of other users.
     guard let (began, hasEnded) = look(process) else { return false }
-    return hasEnded || began != parts[3]
+    return hasEnded || !mark.hasSuffix(".\(began)")
+  }
+
+  /// The process, if it is one of this system and namespace.
+  static func process(_ mark: String) -> pid_t? {
+    let parts = mark.split(separator: ".")
+    guard parts.count == 4, let system, "\(parts[0]).\(parts[1])" == system else { return nil }
+    return pid_t(parts[2])
   }
 
   private static func text(_ path: String) -> String? {

@@ -43,6 +43,9 @@ package final class RedisQueue: QueueEngine {
   private let states = Mutex(WorkerStates())
   private let returns = Mutex<[String: Return]>([:])
   let apps = Mutex(KnownApps())
+  let news = QueueNews()
+  /// nil before anyone watches.
+  private let follower = Mutex<RedisNews?>(nil)
 
   package init(_ address: RedisAddress) throws {
     let connections = RedisConnections(address)
@@ -154,6 +157,21 @@ package final class RedisQueue: QueueEngine {
     return Self.whole(text).map { $0 - time + now }
   }
 
+  package func watch(
+    _ part: QueuePart, of app: String, _ tell: @escaping @Sendable () -> Void
+  ) -> QueueNews.Watch? {
+    guard part != .badTokens else { return nil }
+    let watch = news.watch(part, of: app, tell)
+    follower.withLock { follower in
+      if follower == nil {
+        follower = RedisNews(news)
+        follower?.start(self)
+      }
+      follower?.wake()
+    }
+    return watch
+  }
+
   package func bringBack(app: String, at now: Int64) throws -> Int {
     let time = try shared(now, app)
     guard let count = try run(.bringBack, app: app, "\(time)").count else {
@@ -219,7 +237,11 @@ package final class RedisQueue: QueueEngine {
       let parts = said.split(separator: " ", maxSplits: 2)
       guard parts.count == 3, let number = Int64(number), let heard = Int64(parts[0])
       else { continue }
-      let isDead = ProcessMark.isDead(String(parts[1]))
+      let mark = String(parts[1])
+      let isDead = ProcessMark.isDead(mark)
+      if !isDead, mark != ProcessMark.own, let process = ProcessMark.process(mark) {
+        follower.withLock { $0?.follow(process) }
+      }
       guard isDead || heard < limit else { continue }
       count += try release(
         WorkerID(number: number, app: app), saidLast: said,

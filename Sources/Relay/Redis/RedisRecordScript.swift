@@ -121,7 +121,7 @@ extension RedisScript {
       call('HSET', campaigns, 'changed ' .. counts[place], now)
     end
 
-    local to_know, to_forget = {}, {}
+    local to_know, to_forget, is_back = {}, {}, false
     for record, list in ipairs(ended) do
       local text = '.|' .. (numbers[tostring(record)] or '') .. '|'
       for _, id in ipairs(list) do
@@ -142,6 +142,7 @@ extension RedisScript {
         if is_new then last, positions = numbers[record], after end
         local is_done = disposition == 'finished'
         local is_own = entry and not is_done and disposition ~= 'held' and is_held(entry, deliveries)
+        is_back = is_back or is_own and disposition ~= 'dead' and tonumber(due) < 3e15
         if is_own and disposition == 'deferred' then
           put_back(entry, deliveries, due, line)
           if is_requested == '1' then call('HINCRBY', deferrals, entry, 1) end
@@ -182,6 +183,7 @@ extension RedisScript {
         end
       end
     end
+    if is_back then tell() end
     in_parts(to_know, function(...) call('HSET', ids, ...) end)
     in_parts(to_forget, function(...) call('HDEL', ids, ...) end)
     for _, lane in ipairs(LANES) do

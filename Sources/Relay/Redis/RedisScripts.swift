@@ -23,7 +23,7 @@ struct RedisScript: Sendable {
   static let keys = [
     "in", "out", "gone", "dead", "later", "ids", "histories", "deferrals", "workers", "readers",
     "worker_ids", "bad_tokens", "feedback", "app_state", "connections", "lines", "targets",
-    "suspects", "urgent", "bulk", "later_urgent", "later_bulk", "campaigns", "gone_at",
+    "suspects", "urgent", "bulk", "later_urgent", "later_bulk", "campaigns", "gone_at", "wake",
   ]
 
   /// The common start of all scripts.
@@ -36,8 +36,11 @@ struct RedisScript: Sendable {
     local APART, PAUSE, LONG_PAUSE = 2, 4000, 8000
     local input, out, gone, dead, later, ids, histories, deferrals, workers, readers, worker_ids,
       bad_tokens, feedback, app_state, connections, lines, targets, suspects, urgent, bulk,
-      later_urgent, later_bulk, campaigns, gone_at = unpack(KEYS)
+      later_urgent, later_bulk, campaigns, gone_at, wake = unpack(KEYS)
     local call = redis.call
+
+    -- Idle relays wait for an entry of this stream, or of a lane's.
+    local function tell() call('XADD', wake, 'MAXLEN', 1, '*', 'at', '') end
 
     -- Each lane has a stream. An entry is known by its number in that, with the lane's mark before
     -- it, because two streams may have the same number.
@@ -253,7 +256,9 @@ struct RedisScript: Sendable {
     local said = call('HGET', workers, ARGV[1])
     if not said or (ARGV[2] ~= '' and said ~= ARGV[2]) then return 0 end
     ensure_groups()
-    return release(ARGV[1], ARGV[3], ARGV[4] == '1', ARGV[5])
+    local count = release(ARGV[1], ARGV[3], ARGV[4] == '1', ARGV[5])
+    tell()
+    return count
     """#)
 
   /// ARGV: the time, the lanes. Returns the first time when there may be entries to claim, or an empty
@@ -272,6 +277,17 @@ struct RedisScript: Sendable {
     return first
     """#.replacing("PAUSED", with: "\(PausedTime.due)"))
 
+  /// Returns the last number that was given in each stream for which relays wait.
+  static let lastNumbers = RedisScript(
+    #"""
+    local numbers = {}
+    for index, stream in ipairs({input, urgent, bulk, wake, out}) do
+      local info = redis.pcall('XINFO', 'STREAM', stream)
+      numbers[index] = info.err and '0-0' or map_of(info)['last-generated-id']
+    end
+    return numbers
+    """#)
+
   /// ARGV: name, the current value or an empty string, the new value or an empty string. Returns 1
   /// on success.
   static let replaceAppState = replace(in: "app_state")
@@ -289,6 +305,7 @@ struct RedisScript: Sendable {
       else
         call('HSET', \#(hash), ARGV[1], ARGV[3])
       end
+      if \#(hash) == app_state and ARGV[1] == 'orders' then tell() end
       return 1
       """#)
   }

@@ -55,6 +55,11 @@ final class RedisCluster: Sendable {
     return address
   }
 
+  /// The address of the node that has the key.
+  func address(ofKey key: String) throws -> RedisAddress {
+    try owner(of: RedisSlot.of(key), of: key).node.address
+  }
+
   // MARK: Commands
 
   /// Like `RedisNode.use`, on the node that has the key. `act` uses keys of one slot only, and

@@ -124,6 +124,22 @@ final class RedisConnection: @unchecked Sendable {
     return try take(until)
   }
 
+  /// Sends a command whose reply comes later: then the socket is readable.
+  func begin(_ command: RedisCommand) throws {
+    out.removeAll(keepingCapacity: true)
+    command.write(to: &out)
+    try send(RelayClock.monotonic + Int64(answerS) * 1000)
+  }
+
+  /// The reply to that command, of which some has arrived.
+  func end() throws -> RedisReply {
+    let reply = try take(RelayClock.monotonic + Int64(answerS) * 1000)
+    if case .error(let words) = reply { throw refusal(words) }
+    return reply
+  }
+
+  var readable: CInt { socket.descriptor }
+
   /// The same, but throws a Redis error.
   func demand(_ command: RedisCommand) throws -> RedisReply {
     let reply = try ask(command)

@@ -51,6 +51,14 @@ final class RedisConnections: Sendable {
         + "rediss+cluster://")
   }
 
+  /// A connection to the Redis that has the key, for one user.
+  func open(_ key: String) throws -> RedisConnection {
+    switch way {
+    case .one: try RedisConnection(address)
+    case .cluster(let cluster): try RedisConnection(cluster.address(ofKey: key))
+    }
+  }
+
   /// The result of each command. Those for one node are sent together.
   func each(_ commands: [RedisCommand]) -> [Result<RedisReply, any Error>] {
     switch way {

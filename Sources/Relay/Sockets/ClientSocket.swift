@@ -14,7 +14,7 @@ final class ClientSocket {
   /// How long a system call may block, which saves a call of poll().
   private static let waitMS = 500
 
-  private let descriptor: CInt
+  let descriptor: CInt
   private var ssl: OpaquePointer?
   /// In TLS 1.3 a server rejects a missing client certificate only after the handshake, if it
   /// reports it.

@@ -107,7 +107,7 @@ final class Console: Sendable {
         _ = problems.date(
           all.flatMap { Self.problems($0.app, $0.figures, at: now) } + webhookProblems(),
           of: [.stopped, .failing, .disagreement, .certificate, .guarded, .webhook], at: now)
-        sleep(5)
+        sleep(10)
       }
     }
     thread.name = "console"
