@@ -146,7 +146,7 @@ class Relay:
             "credentials": {"certificate": ready["provider"], "ca": ready["ca"]},
         }
         everything = {
-            "queue": self.queue.setting | {"poll": "5ms"} | self.settings,
+            "queue": self.queue.setting | self.settings,
             "status": {"port": 0, "port_file": str(self.port_file)},
             "log": {"level": self.level},
             "drain_timeout": f"{self.drain_s}s",

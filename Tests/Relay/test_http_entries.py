@@ -254,7 +254,7 @@ def test_what_has_a_response_survives_a_kill(start, listener, shared):
 
 
 def test_an_urgent_entry_wakes_the_worker(start, listener):
-    one = listener(start(), settings={"poll": "10s"})
+    one = listener(start())
     one.relay.wait_ready()
     begun = time.monotonic()
     assert post(one, [entry(1, lane="urgent")])[0] == 201

@@ -282,7 +282,7 @@ import Testing
     assertFault(
       "queue:\n  file: q\n  leas: 5s\n" + Self.least,
       "relay.yaml:3: queue.leas: unknown key; expected one of "
-        + "file, redis, sync, poll, lease, max_deliveries, outcome_retention, "
+        + "file, redis, sync, lease, max_deliveries, outcome_retention, "
         + "dead_retention, gone_retention"
     )
     assertFault(
@@ -370,6 +370,9 @@ import Testing
       Self.least + "    later:\n      tries: 5\n", "relay.yaml:8: apps.shop.later: is now 'retry'")
     assertFault(
       "doors: {}\n" + Self.least, "relay.yaml:1: doors: is now 'listeners'")
+    assertFault(
+      "queue:\n  poll: 50ms\n" + Self.least,
+      "relay.yaml:2: queue.poll: is not needed: an idle relay waits for changes of the queue")
     assertFault(
       Self.least + "    guard:\n      lease_s: 5\n",
       "relay.yaml:9: apps.shop.guard.lease_s: unknown key; expected one of "

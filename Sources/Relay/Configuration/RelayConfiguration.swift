@@ -11,7 +11,6 @@ package struct RelayConfiguration: Equatable, Sendable {
   package struct Queue: Equatable, Sendable {
     var locations: QueueLocations
     package var sync = QueueSync.process
-    package var pollMS = 50
     package var leaseS = 30.0
     package var maxDeliveries = 5
     package var outcomeRetentionS = 30 * 86_400.0
@@ -44,10 +43,6 @@ package struct RelayConfiguration: Equatable, Sendable {
       .choice(
         "sync", \.sync,
         "SQLite only; process survives kill -9, power also survives a power failure"),
-      .value(
-        "poll", \.pollMS, "how often an idle relay polls the queue",
-        shown: { DurationText.of(Double($0) / 1000) }
-      ) { Int((try $0.duration($1, Double($2) / 1000, 0.001...10) * 1000).rounded()) },
       .duration(
         "lease", \.leaseS, 0.2...86_400,
         "entries are reclaimed from a worker without a heartbeat for this long"),

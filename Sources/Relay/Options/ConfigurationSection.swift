@@ -204,11 +204,17 @@ final class ConfigurationSection {
     "answers": "responses", "deliveries": "max_deliveries", "doors": "listeners",
     "drain_s": "drain_timeout", "durable": "sync", "fleet_connections": "total_connections",
     "idle_s": "idle_timeout", "later": "retry", "lease_s": "lease", "least": "min_responses",
-    "order": "keep_order", "outcomes_days": "outcome_retention", "poll_ms": "poll",
+    "order": "keep_order", "outcomes_days": "outcome_retention",
     "program_s": "program_timeout", "remember_h": "remember", "replace": "collapse_by_id",
     "token": "provider_token", "token_answers": "token_errors",
     "token_cache": "provider_token_cache", "tries": "max_deferrals", "unknown": "delivery",
     "wait_s": "wait", "within_s": "within",
+  ]
+
+  /// Keys that have no successor, and why.
+  private static let removed = [
+    "poll": "is not needed: an idle relay waits for changes of the queue",
+    "poll_ms": "is not needed: an idle relay waits for changes of the queue",
   ]
 
   /// Throws if a key was never read.
@@ -218,6 +224,7 @@ final class ConfigurationSection {
       let hasUnit = ["_ms", "_s", "_h", "_days"].contains { strange.hasSuffix($0) }
       throw fault(strange, "is now '\(name)'" + (hasUnit ? ", with a unit, such as 30s" : ""))
     }
+    if let reason = Self.removed[strange] { throw fault(strange, reason) }
     throw fault(strange, "unknown key; expected one of \(asked.joined(separator: ", "))")
   }
 }
