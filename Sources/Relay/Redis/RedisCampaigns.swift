@@ -96,6 +96,7 @@ extension RedisScript {
         end
       end
     end
+    if count > 0 then tell() end
     return {count, cursor}
     """#.replacing("PAUSED", with: "\(PausedTime.due)"))
 }
@@ -135,11 +136,12 @@ extension RedisScript {
           local waiting = call('ZRANGEBYSCORE', lane.later, time, time, 'LIMIT', 0, 1000)
           for _, entry in ipairs(waiting) do call('ZADD', lane.later, again(entry), entry) end
           count = count + #waiting
-          if count >= 1000 then return {count, 1} end
+          if count >= 1000 then tell() return {count, 1} end
         end
         from = '(' .. time
       end
     end
+    if count > 0 then tell() end
     return {count, 0}
     """#.replacing("FIRST", with: "\(PacedTime.times.lowerBound)")
       .replacing("END", with: "\(PacedTime.times.upperBound)"))

@@ -411,7 +411,9 @@ package final class AppWorker: @unchecked Sendable {
     guard standing.hasToAdvance(at: now) else { return }
     // First, so that nothing is put back later by older orders.
     recordIfDue(now, isLast: true)
-    if batch.isEmpty { try standing.advance(at: now, RelayClock.now) }
+    guard batch.isEmpty else { return }
+    try standing.advance(at: now, RelayClock.now)
+    nextClaim = min(nextClaim, now)
   }
 
   private func followLimits() throws {
