@@ -7,6 +7,7 @@ import shutil
 import ssl
 import struct
 import subprocess
+import time
 
 import pytest
 from http2 import TOPIC, UUID, Client, context, jwt
@@ -396,6 +397,8 @@ def test_one_stream_is_enforced(simulator):
         ({"age": -3600}, "InvalidProviderToken"),
         ({"age": 3601}, "ExpiredProviderToken"),
         ({"age": 3500}, None),
+        ({"claims": {"iss": "EXAMPLE123", "iat": time.time() - 1}}, None),
+        ({"claims": {"iss": "EXAMPLE123", "iat": str(int(time.time()))}}, None),
     ],
 )
 def test_invalid_provider_tokens(simulator, change, reason):

@@ -1,18 +1,12 @@
 """apns2 as in the README of its repository: batches, whose method reads the limit of streams. After an exception the
-program makes another client. Host and port are attributes of its class; the CA is hyper's cert_loc. The simulator
-requires a whole number as iat, so the clock of the module that signs has no fractions."""
+program makes another client. Host and port are attributes of its class; the CA is hyper's cert_loc."""
 
-import time
-import types
-
-import apns2.credentials
 import hyper.tls
 from apns2.client import APNsClient, Notification
 from apns2.credentials import TokenCredentials
 from apns2.payload import Payload
 from programs import DAY, HOST, PAYLOAD, TOGETHER, believe, failed, halves
 
-apns2.credentials.time = types.SimpleNamespace(time=lambda: int(time.time()))
 hyper.tls.cert_loc = DAY["ca"]
 APNsClient.LIVE_SERVER, APNsClient.DEFAULT_PORT = HOST, DAY["port"]
 payload = Payload(**PAYLOAD["aps"])

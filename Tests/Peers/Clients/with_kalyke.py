@@ -1,6 +1,5 @@
 """kalyke as in its README: its method makes a connection for each notification. Host and port are a property of its
-class; the CA is in SSL_CERT_FILE. The simulator requires a number as iat, and the client signs a text, so its claim is
-converted."""
+class; the CA is in SSL_CERT_FILE."""
 
 import asyncio
 import os
@@ -8,12 +7,9 @@ import os
 from programs import DAY, HOST, PAYLOAD, push_together
 
 os.environ["SSL_CERT_FILE"] = DAY["ca"]
-import kalyke.clients.apns  # noqa: E402
 from kalyke import ApnsClient, ApnsConfig  # noqa: E402
 from kalyke.exceptions import ApnsProviderException  # noqa: E402
 
-sign = kalyke.clients.apns.jwt.encode
-kalyke.clients.apns.jwt.encode = lambda payload, **how: sign({**payload, "iat": int(payload["iat"])}, **how)
 ApnsClient._base_url = f"https://{HOST}:{DAY['port']}"
 
 
