@@ -767,6 +767,8 @@ package final class AppWorker: @unchecked Sendable {
         log.notice("\(count) entries reclaimed from workers that ended or fell silent")
       }
       lookedAt = now
+      // Without news too, because a changed clock makes none.
+      if isIdle { nextClaim = min(nextClaim, now) }
       clear(.staying)
     } catch {
       report("the queue: \(error)", .staying)
