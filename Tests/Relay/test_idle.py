@@ -17,14 +17,15 @@ def wakeups(process):
 
 
 def idle_wakeups(relay, seconds=10):
-    """Returns the least of a few spans of time, because what happened before has consequences for some seconds."""
+    """Returns the least of a few spans of time, because what happened before has consequences for some seconds. A look at Redis
+    counts seven times: the thread waits for six replies."""
     least = None
     for _ in range(4):
         before = wakeups(relay.process)
         time.sleep(seconds)
         count = sum(number - before.get(thread, 0) for thread, number in wakeups(relay.process).items())
         least = count if least is None else min(least, count)
-        if least < seconds:
+        if least < 2 * seconds:
             break
     return least
 
@@ -46,7 +47,7 @@ def test_an_idle_relay_sleeps_and_pushes_at_once(start, relay, shared):
     one = relay(simulator, queue=shared, level="info").start().wait_ready()
     shared.add({"id": "first", "token": token(0)})
     one.wait_done()
-    assert idle_wakeups(one) < 10
+    assert idle_wakeups(one) < 20
     found = delays(one, shared, simulator)
     assert len(found) == 20 and statistics.median(found) < 0.05, found
 
