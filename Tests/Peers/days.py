@@ -118,5 +118,5 @@ class PlayedDay:
         self.is_over.set()
         if self.thread.is_alive():
             self.thread.join()
-        # What stalls is read now.
+        # Now the stalled connections are read.
         self.simulator.control("DELETE", "/faults")

@@ -8,7 +8,8 @@ void process_forbid_dumps(void);
 /* SIGABRT from outside ends the process immediately, even if a runtime has installed a handler. */
 void process_end_at_abort(void);
 
-/* A descriptor that is readable once that process has ended; -1 if the kernel gives none. */
+/* A descriptor that is readable once that process has ended; -1 on failure. The caller closes it.
+ */
 int process_follow(int process);
 
 #endif

@@ -1,9 +1,10 @@
 import Synchronization
 
-/// What of an app may have changed.
+/// The parts of an app that may change.
 package enum QueuePart: Sendable { case entries, outcomes, badTokens }
 
-/// Whom to tell when a queue may have changed, so that nobody has to look again and again.
+/// The watches of a queue. Each is told when its part may have changed, so that none looks again and
+/// again.
 package final class QueueNews: Sendable {
   /// Told until this is released.
   package final class Watch: Sendable {
@@ -37,7 +38,7 @@ package final class QueueNews: Sendable {
 
   var count: Int { state.withLock { $0.all.count } }
 
-  /// What is watched of each app.
+  /// The watched parts, by app.
   var parts: [String: Set<QueuePart>] {
     state.withLock { $0.all.values.reduce(into: [:]) { $0[$1.app, default: []].insert($1.part) } }
   }

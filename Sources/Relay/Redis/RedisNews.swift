@@ -8,13 +8,13 @@ import Synchronization
 final class RedisNews: Sendable {
   /// A read that blocks, or waits to begin.
   private struct Read {
-    /// What is read of each app.
+    /// The parts that are read, by app.
     var parts: [String: Set<QueuePart>]
-    /// The last numbers in the streams, of apps that were told of all before.
+    /// The last numbers in the streams, by app. Its watches know of all before.
     var numbers: [String: [String]] = [:]
     var connection: RedisConnection?
     var isBlocked = false
-    /// When it begins, or is given up (monotonic).
+    /// When it begins, or ends without a reply (monotonic).
     var time: Int64 = 0
     var began: Int64 = 0
     var pauseMS: Int64 = 0
@@ -113,7 +113,7 @@ final class RedisNews: Sendable {
       do {
         try move(&read, queue, isReadable: read.connection.map { readable.contains($0.readable) })
       } catch {
-        // Those who are told meet the error too, and tell of it.
+        // The watches meet the error too, and report it.
         news.tell { app, _ in read.parts[app] != nil }
         let pauseMS = Self.firstTroubleMS << min(read.failures, 10)
         read = Read(parts: read.parts, failures: read.failures + 1)

@@ -17,7 +17,7 @@ final class SQLiteNews: Sendable {
   /// While a commit is about to become visible.
   private static let writtenUS: UInt32 = 2000
   private static let endUS: UInt32 = 10_000
-  /// Each of those that are told may read the file.
+  /// Each watch may read the file.
   private static let perWatchUS = 50
   private static let getLock: CInt = 36
   /// The byte of the write lock in the WAL's index, by SQLite's file format.
@@ -134,7 +134,7 @@ extension SQLiteQueue {
       let last = Mutex<Int64?>(nil)
       new.start { [weak self] in
         guard let self else { return nil }
-        // Without a version, those that are told meet the error too.
+        // Without a version the watches meet the error too.
         let version = try? version()
         return last.withLock { last in
           defer { last = version }

@@ -252,6 +252,10 @@ package final class AppWorker: @unchecked Sendable {
     if tokenTime > 0 { wait = min(wait, max(0, tokenTime - now)) }
     if let time = rates.waitsUntil(with: unsent) { wait = min(wait, max(0, time - now)) }
     if let drainUntil { wait = min(wait, max(0, drainUntil - now)) }
+    // The session may have taken the wake of what came during this turn.
+    if orders.withLock({ $0.isNews || $0.credentials != nil || $0.drainUntil != drainUntil }) {
+      wait = 0
+    }
     let hasEvent = waitForSession(upToMS: CInt(clamping: wait))
     areFiguresOld = areFiguresOld || hasEvent || !isIdle
   }

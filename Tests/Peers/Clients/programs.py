@@ -1,4 +1,4 @@
-"""What the programs of the clients share: how they begin, wait at half, and note what they believe."""
+"""The common part of the clients' programs: how they begin, wait at half, and note what they believe."""
 
 import asyncio
 import json
