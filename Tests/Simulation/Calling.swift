@@ -102,7 +102,7 @@ extension Calling where Self: ~Copyable {
   private var bothTimeouts: Int64 { options.connectTimeout + options.writeTimeout }
 
   private func time(_ milliseconds: Int32) -> Int64 {
-    milliseconds < 0 ? bothTimeouts : Int64(milliseconds) * 1_000_000
+    milliseconds < 0 ? bothTimeouts + options.answerTimeout : Int64(milliseconds) * 1_000_000
   }
 
   // MARK: Sending

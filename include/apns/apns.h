@@ -55,8 +55,9 @@
  * a signal. A wait that a signal interrupts continues until its deadline.
  *
  * Times are in milliseconds. A timeout argument of 0 does not wait; APNS_TIMEOUT_INFINITE waits
- * for ever, and APNS_TIMEOUT_DEFAULT for the session's connect_timeout_ms and write_timeout_ms
- * together.
+ * for ever, and APNS_TIMEOUT_DEFAULT for the session's connect_timeout_ms, write_timeout_ms and
+ * answer_timeout_ms together, 50 seconds unless set. A call without such an argument waits for at
+ * most connect_timeout_ms and write_timeout_ms together.
  *
  * Versions. Every structure begins with its size, set by its INIT macro, so a program keeps
  * working with a newer library; apns_peer_t, a part of others, has reserved fields instead of a

@@ -1505,7 +1505,7 @@ class Session : public detail::Owner<apns_session_t> {
  public:
   using Milliseconds = std::chrono::milliseconds;
 
-  /** For a timeout: the session's connect_timeout_ms and write_timeout_ms together, or for ever. */
+  /** For a timeout: that of APNS_TIMEOUT_DEFAULT, or for ever. */
   static constexpr Milliseconds usual{APNS_TIMEOUT_DEFAULT}, forever{APNS_TIMEOUT_INFINITE};
 
   explicit Session(apns_session_t *adopted) noexcept : Owner(adopted) {}

@@ -371,7 +371,8 @@ typedef struct php_apns_tracked {
   bool yields; /* accepted outcomes are dropped for newer ones: Session::OUTCOMES_ALL */
   bool never_waits;
   int32_t connect_ms;  /* the session's own timeouts */
-  int32_t patience_ms; /* what a timeout of -1 is */
+  int32_t send_ms;     /* connect_timeout_ms and write_timeout_ms together */
+  int32_t patience_ms; /* what a timeout of null is: with answer_timeout_ms */
   int32_t close_timeout_ms;
   char peer[280];              /* "host:port" */
   php_apns_provider *provider; /* that the session may call; NULL: none */

@@ -158,7 +158,7 @@ static bool take_push_type(const zval *given, const place *place, uint8_t *out) 
 static apns_status_t take(php_apns_tracked *tracked, const apns_notification_t *notification,
                           const apns_payload_t *builder, uint32_t flags, uint32_t *identifier,
                           apns_error_t *error) {
-  const int64_t deadline = php_apns_deadline(tracked, APNS_TIMEOUT_DEFAULT);
+  const int64_t deadline = php_apns_deadline(tracked, tracked->send_ms);
   for (;;) {
     const int64_t began = php_apns_now_ms();
     const apns_status_t status =

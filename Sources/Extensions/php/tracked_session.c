@@ -22,7 +22,9 @@ php_apns_tracked *php_apns_tracked_new(apns_session_t *session,
   tracked->connect_ms = php_apns_option_ms(options->peer.connect_timeout_ms);
   const int64_t both =
       (int64_t)tracked->connect_ms + php_apns_option_ms(settings->tuning.write_timeout_ms);
-  tracked->patience_ms = (int32_t)MIN(both, INT32_MAX);
+  const uint32_t answer_ms = settings->tuning.answer_timeout_ms;
+  tracked->send_ms = (int32_t)MIN(both, INT32_MAX);
+  tracked->patience_ms = (int32_t)MIN(both + (answer_ms ? answer_ms : 30000), INT32_MAX);
   tracked->close_timeout_ms = settings->close_timeout_ms;
   snprintf(tracked->peer, sizeof tracked->peer, "%s:%d",
            options->peer.host ? options->peer.host : apples_host(options),
@@ -106,7 +108,7 @@ static apns_status_t flush_step(apns_session_t *session, int32_t ms, apns_error_
 
 apns_status_t php_apns_flush(php_apns_tracked *tracked, apns_error_t *error) {
   return php_apns_wait(tracked, flush_step, APNS_TIMEOUT_DEFAULT,
-                       php_apns_deadline(tracked, APNS_TIMEOUT_DEFAULT), error);
+                       php_apns_deadline(tracked, tracked->send_ms), error);
 }
 
 /* ---- Outcomes of earlier requests -------------------------------------------------- */

@@ -170,7 +170,8 @@ const char push_doc[] =
     "push_type=None, collapse_id=None, apns_id=None, channel_id=None, deadline=None)\n--\n\n"
     "Sends one notification and returns its outcome: an Event, also if it is accepted.\n\n"
     "`timeout` is for all of it, in seconds: connecting, writing, waiting for the response; None:\n"
-    "for connect_timeout and write_timeout together. The other arguments are those of send().\n\n"
+    "for connect_timeout, write_timeout and answer_timeout together. The other arguments are\n"
+    "those of send().\n\n"
     "After an exception it was not queued. If the time passes later, or nothing can be sent\n"
     "without a change, it is taken back: EventKind.CANCELLED if nothing of it was written, so\n"
     "that it may be sent again, or UNKNOWN if it may have arrived.\n\n"
@@ -399,10 +400,10 @@ const char push_many_doc[] =
     "grow with their number. Nothing is sent before the first next().\n\n"
     "An exception about a notification, of the iterable or of the session ends the sending. It is\n"
     "raised after the outcomes of all queued notifications, whose number is its `taken`. If for\n"
-    "`timeout` seconds nothing comes and nothing can be sent (None: connect_timeout and\n"
-    "write_timeout together), it is a DeadlineError or the error that prevents the connection,\n"
-    "with `unresolved`; next() may be called again. The outcomes of an iterator that is dropped\n"
-    "early are events of the session. Ctrl-C ends the wait and loses nothing.";
+    "`timeout` seconds nothing comes and nothing can be sent (None: as of push()), it is a\n"
+    "DeadlineError or the error that prevents the connection, with `unresolved`; next() may be\n"
+    "called again. The outcomes of an iterator that is dropped early are events of the session.\n"
+    "Ctrl-C ends the wait and loses nothing.";
 
 PyObject *session_push_many(PyObject *object, PyObject *args, PyObject *keywords) {
   static char *names[] = {"", "timeout", NULL};

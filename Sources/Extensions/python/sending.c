@@ -45,7 +45,7 @@ bool push_read(session_t *self, push_buffers_t *buffers, apns_notification_t *pu
 
 /* Sets the deadline of a call after its first slice. */
 static void begin_waiting(const session_t *self, int64_t *deadline) {
-  if (*deadline == 0) *deadline = clock_ms() - SLICE_MS + self->patience_ms;
+  if (*deadline == 0) *deadline = clock_ms() - SLICE_MS + self->send_ms;
 }
 
 static bool write_rest(session_t *self, int64_t deadline);
@@ -284,7 +284,7 @@ static bool send_batch(session_t *self, batch_t *batch, bool more, size_t *total
   bool is_calm;
   if (batch->count == 0 && *total > 0) {
     /* The next call writes what this one cannot. */
-    is_calm = write_rest(self, clock_ms() + self->patience_ms);
+    is_calm = write_rest(self, clock_ms() + self->send_ms);
   } else {
     is_calm = send_slices(self, batch, more, &taken, &status, &error);
   }

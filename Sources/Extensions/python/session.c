@@ -55,11 +55,8 @@ static bool read_settings(session_t *self, PyObject *args, PyObject *keywords, s
   return true;
 }
 
-/* Like the library's: connect_timeout_ms and write_timeout_ms together. */
-static int32_t patience(const apns_session_options_t *options) {
-  int64_t ms = (int64_t)whole_ms(options->peer.connect_timeout_ms) +
-               whole_ms(options->tuning->write_timeout_ms);
-  return ms > INT32_MAX ? INT32_MAX : (int32_t)ms;
+static int32_t sum_ms(int32_t one, uint32_t other) {
+  return other > (uint32_t)(INT32_MAX - one) ? INT32_MAX : one + (int32_t)other;
 }
 
 /* Stores the options' values; false with an exception. */
@@ -70,7 +67,9 @@ static bool remember(session_t *self, const apns_session_options_t *options) {
                          : (is_sandbox ? APNS_HOST_SANDBOX : APNS_HOST_PRODUCTION);
   uint16_t port = self->speaks_http2 ? APNS_PORT_HTTP2 : APNS_PORT_GATEWAY;
   self->connect_ms = whole_ms(options->peer.connect_timeout_ms);
-  self->patience_ms = patience(options);
+  const uint32_t answer_ms = options->tuning->answer_timeout_ms;
+  self->send_ms = sum_ms(self->connect_ms, whole_ms(options->tuning->write_timeout_ms));
+  self->patience_ms = sum_ms(self->send_ms, answer_ms ? answer_ms : 30000);
   self->host = PyUnicode_FromString(options->peer.host ? options->peer.host : host);
   self->port = options->peer.port ? options->peer.port : port;
   return self->host != NULL;
@@ -233,7 +232,7 @@ static PyMethodDef methods[] = {
     {"drain", (PyCFunction)(void (*)(void))session_drain, METH_VARARGS | METH_KEYWORDS,
      "drain($self, /, timeout=None)\n--\n\n"
      "Waits until the outcome of every notification is known, for at most `timeout` seconds;\n"
-     "None: for connect_timeout and write_timeout together.\n\n"
+     "None: as of push().\n\n"
      "Raises DeadlineError when that time is over, or another error if the gateway cannot be\n"
      "reached. Its `unresolved` is the number of notifications without an outcome; they stay\n"
      "in the session. Other threads run during the wait, and can use the session in turn;\n"
@@ -272,7 +271,7 @@ static PyMethodDef methods[] = {
     {"close", (PyCFunction)(void (*)(void))session_close, METH_VARARGS | METH_KEYWORDS,
      "close($self, /, timeout=None)\n--\n\n"
      "Closes the connection gracefully, so that nothing in flight is destroyed, within\n"
-     "`timeout` seconds; None: connect_timeout and write_timeout together.\n\n"
+     "`timeout` seconds; None: as of push().\n\n"
      "Nothing is resent: notifications that are still unresolved after the gateway's last\n"
      "response become events of kind UNKNOWN. Drain first to get all outcomes. A closed\n"
      "session takes no notifications; closing it again does nothing. Ctrl-C ends the wait,\n"

@@ -23,7 +23,8 @@ typedef struct session {
   apns_outcomes_t wanted;
   bool speaks_http2, never_waits, closed;
   int32_t connect_ms;  /* connect_timeout */
-  int32_t patience_ms; /* what a timeout of None is */
+  int32_t send_ms;     /* connect_timeout and write_timeout together */
+  int32_t patience_ms; /* what a timeout of None is: with answer_timeout */
   int32_t close_ms;    /* close_timeout */
   size_t events_max;
   pending_table_t pending;

@@ -25,7 +25,7 @@ static PyObject *call_in_slices(PyObject *object, int32_t (*limit)(const session
 }
 
 static int32_t connect_limit(const session_t *self) { return self->connect_ms; }
-static int32_t flush_limit(const session_t *self) { return self->patience_ms; }
+static int32_t flush_limit(const session_t *self) { return self->send_ms; }
 
 /* The call does not wait. */
 PyObject *session_use_credentials(PyObject *object, PyObject *given) {

@@ -1,6 +1,5 @@
-"""libapns as in Documentation/PYTHON.md: push_many() of one client. With its default timeout it raises DeadlineError when
-no outcome comes for 20 seconds, which is less than the answer_timeout of 30; so the program sets -1. The CA is in the
-option ca_file. The second row has delivery="at_most_once"."""
+"""libapns as in Documentation/PYTHON.md: push_many() of one client. The CA is in the option ca_file. The second row has
+delivery="at_most_once"."""
 
 import sys
 
@@ -13,7 +12,7 @@ client = libapns.Client(
     port=DAY["port"], **options)
 for part in halves():
     notifications = ((token, PAYLOAD) for token in part)
-    for event in client.push_many(notifications, timeout=-1):
+    for event in client.push_many(notifications):
         word = event.kind.name.lower()
         believe(event.token.hex(), f"{word} {event.reason_text}" if event.is_rejected else word)
 client.close()

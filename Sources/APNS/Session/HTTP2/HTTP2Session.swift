@@ -169,7 +169,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     if options.neverWaits { return beginTurns() }
     // The work for each connection is bounded; for many together, the clock bounds it.
     if deadline == .max, options.connections > 1 {
-      deadline = self.deadline(milliseconds: APNS_TIMEOUT_DEFAULT)
+      deadline = now &+ options.sendTime
     }
   }
 

@@ -21,7 +21,7 @@ extension ProviderSession where Self: ~Copyable {
       if isReached(goal) { return true }
       // One connection's failure reaches the caller only if no other makes progress.
       if lastFailure.isThere, isStuck, let failure = lastFailure.failure { throw failure }
-      if deadline == .max { deadline = self.deadline(milliseconds: APNS_TIMEOUT_DEFAULT) }
+      if deadline == .max { deadline = self.now &+ options.sendTime }
       let now = now
       limit.apply(to: &deadline, at: now)
       if now >= deadline { throw outOfTime }
@@ -73,8 +73,7 @@ extension ProviderSession where Self: ~Copyable {
   var restOfWait: Nanoseconds? {
     waitsSince == 0
       ? nil
-      : options.limit(
-        waitsSince &+ options.connectTimeout &+ options.writeTimeout, from: waitsSince)
+      : options.limit(waitsSince &+ options.sendTime, from: waitsSince)
   }
 
   mutating func close(milliseconds: Int32) -> Bool {

@@ -65,14 +65,18 @@ struct SessionOptions {
   /// draining one with responses to come; over HTTP/2 one more is for notifications sent apart.
   var places: Int { 2 &* connections &+ (speaksHTTP2 ? 1 : 0) }
 
-  /// -1 waits for ever, which is 73 years; less than that for the session's own timeouts.
+  /// -1 waits for ever, which is 73 years; less than that long enough that a silent stream or
+  /// connection is abandoned before the call gives up.
   func time(_ milliseconds: Int32) -> Nanoseconds {
     switch milliseconds {
     case 0...: Int64(milliseconds) &* 1_000_000
     case -1: .max / 4
-    default: connectTimeout &+ writeTimeout
+    default: sendTime &+ answerTimeout
     }
   }
+
+  /// How long a call that waits for no outcome may take.
+  var sendTime: Nanoseconds { connectTimeout &+ writeTimeout }
 
   /// When a call that begins to wait now, and would until `deadline`, has to end.
   func limit(_ deadline: Nanoseconds, from now: Nanoseconds) -> Nanoseconds {

@@ -459,9 +459,9 @@ final class Session implements SessionInterface
 
     /**
      * Sends one notification and returns its outcome, also if it is accepted, within $timeoutMs for
-     * all of it: connecting, writing, waiting for the response. Null: connect_timeout_ms and
-     * write_timeout_ms together; -1: no limit, as in every method with $timeoutMs. The other
-     * parameters are those of send().
+     * all of it: connecting, writing, waiting for the response. Null: connect_timeout_ms,
+     * write_timeout_ms and answer_timeout_ms together; -1: no limit, as in every method with
+     * $timeoutMs. The other parameters are those of send().
      *
      * After an exception it was not queued. If the time passes later, or nothing can be sent without
      * a change, it is taken back: its outcome is cancelled if nothing of it was written, so that it

@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: ff57d4c7eacd2c3291b8ffbf53a11414c82c59b1 */
+ * Stub hash: cbfd6594e1e17e347b58e9acc13255fd2d5da0f9 */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Exception_isRetryable, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()

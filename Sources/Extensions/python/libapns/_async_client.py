@@ -213,7 +213,7 @@ class AsyncClient(ClientBase):
         They are those of Client.push_many(), and may come from an asynchronous iterable too. An
         exception about one of them, or of the iterable, is raised after the outcomes of all queued
         notifications, whose number is its `taken`. If no outcome comes for `timeout` seconds
-        (None: connect_timeout and write_timeout together) it is a DeadlineError.
+        (None: as of push()) it is a DeadlineError.
         """
         seconds = seconds_of(timeout, self._patience)
         many = _Many(self, notifications)
@@ -244,15 +244,15 @@ class AsyncClient(ClientBase):
 
     async def drain(self, timeout: float | None = None) -> None:
         """Waits until the outcome of every notification is known, for at most `timeout` seconds;
-        None: for connect_timeout and write_timeout together. DeadlineError has `unresolved`."""
+        None: as of push(). DeadlineError has `unresolved`."""
         await self._open().drain(timeout)
 
     async def close(self, timeout: float | None = None) -> None:
         """Takes no more, waits for the outcomes of queued notifications, and closes connections.
 
-        It waits for at most `timeout` seconds; None: for connect_timeout and write_timeout
-        together. Then unresolved notifications end as unknown, and DeadlineError has their number
-        in `unresolved`. Closing again does nothing.
+        It waits for at most `timeout` seconds; None: as of push(). Then unresolved notifications
+        end as unknown, and DeadlineError has their number in `unresolved`. Closing again does
+        nothing.
         """
         if self._is_closed or self._process != os.getpid():
             return

@@ -124,7 +124,7 @@ class _Engine:
 
     def __init__(self, core: _core.Session, options: Any) -> None:
         self.core = core
-        self.patience = patience(options)
+        self.send_time, self.patience = send_time(options), patience(options)
         self.log: _log.Log | None = options.get("log")
         self.is_binary = is_binary(options)
         self.process = os.getpid()
@@ -578,10 +578,10 @@ class Client(ClientBase):
         `raise_unless_accepted()`. After an exception it did not arrive: it has an error, or the
         peer cannot be reached at all.
 
-        `timeout` is for all of it, in seconds; None: for connect_timeout and write_timeout
-        together, 20 by default. When it is over, or Ctrl-C is pressed, the notification is taken
-        back: EventKind.CANCELLED if nothing of it was written, UNKNOWN if it was written and
-        no response came.
+        `timeout` is for all of it, in seconds; None: for connect_timeout, write_timeout and
+        answer_timeout together, 50 by default. When it is over, or Ctrl-C is pressed, the
+        notification is taken back: EventKind.CANCELLED if nothing of it was written, UNKNOWN if
+        it was written and no response came.
 
         token
             The device token: hex, or bytes; None with a channel_id.
@@ -654,7 +654,7 @@ class Client(ClientBase):
         require_options("submit", options)
         engine = self._engine
         answer = Answer(engine, user_data)
-        engine.take(answer, token, payload, options, time.monotonic() + engine.patience, True)
+        engine.take(answer, token, payload, options, time.monotonic() + engine.send_time, True)
         return answer
 
     def push_many(
@@ -669,8 +669,8 @@ class Client(ClientBase):
 
         An exception about a notification, of the iterable or of the client ends the sending. It
         is raised after the outcomes of all queued notifications, whose number is its `taken`. If
-        no outcome comes for `timeout` seconds (None: connect_timeout and write_timeout together)
-        it is a DeadlineError, with `unresolved`; next() may be called again.
+        no outcome comes for `timeout` seconds (None: as of push()) it is a DeadlineError, with
+        `unresolved`; next() may be called again.
         """
         self._engine.require()
         self._engine.require_other_thread("push_many()")
@@ -678,15 +678,15 @@ class Client(ClientBase):
 
     def drain(self, timeout: float | None = None) -> None:
         """Waits until the outcome of every notification is known, for at most `timeout` seconds;
-        None: for connect_timeout and write_timeout together. DeadlineError has `unresolved`."""
+        None: as of push(). DeadlineError has `unresolved`."""
         self._engine.reach(self._engine.drain, timeout, True)
 
     def close(self, timeout: float | None = None) -> None:
         """Takes no more, waits for the outcomes of queued notifications, and closes connections.
 
-        It waits for at most `timeout` seconds; None: for connect_timeout and write_timeout
-        together. Then unresolved notifications end as unknown, and DeadlineError has their number
-        in `unresolved`. Closing again does nothing.
+        It waits for at most `timeout` seconds; None: as of push(). Then unresolved notifications
+        end as unknown, and DeadlineError has their number in `unresolved`. Closing again does
+        nothing.
         """
         engine = self._engine
         if engine.process != os.getpid() or engine.over.is_set():
@@ -834,4 +834,8 @@ def is_binary(options: Any) -> bool:
 
 def patience(options: Any) -> float:
     """As Session has it for a timeout of None."""
+    return send_time(options) + (options.get("answer_timeout") or 30)
+
+
+def send_time(options: Any) -> float:
     return float((options.get("connect_timeout") or 10) + (options.get("write_timeout") or 10))

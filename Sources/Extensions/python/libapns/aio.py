@@ -29,7 +29,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from . import _core
-from ._client import OverSession, seconds_of
+from ._client import OverSession, patience, seconds_of
 from ._constants import EventKind, Outcomes, Status
 from ._errors import (
     AgainError,
@@ -193,8 +193,9 @@ class Session(OverSession):
     It takes the options of libapns.Session except nonblocking, and is made in a coroutine. Only
     its loop can use it: a call from elsewhere raises ArgumentError, and queues nothing. As an
     asynchronous context manager it drains and closes at the end of the block, for at most
-    connect_timeout and write_timeout together and one second more, 21 by default; then it raises
-    DeadlineError, and other outcomes are unknown. After an exception it closes immediately.
+    connect_timeout, write_timeout and answer_timeout together and one second more, 51 by default;
+    then it raises DeadlineError, and other outcomes are unknown. After an exception it closes
+    immediately.
 
     on_error
         Is called with each libapns.Error about a connection, such as a failed one. The attribute
@@ -233,10 +234,8 @@ class Session(OverSession):
             events_max=events_max,
             **options,
         )
-        # As in libapns.Session for a timeout of None.
-        patience = (options.get("connect_timeout") or 10) + (options.get("write_timeout") or 10)
         self._begin(
-            core, patience, on_error, keep_cancelled, wanted, events_max
+            core, patience(options), on_error, keep_cancelled, wanted, events_max
         )
 
     def _begin(
@@ -500,9 +499,9 @@ class Session(OverSession):
     async def drain(self, timeout: float | None = None) -> None:
         """Waits until the outcome of every notification is known, for at most `timeout` seconds.
 
-        None: for connect_timeout and write_timeout together. DeadlineError: the time is over; its
-        `unresolved` is the number of notifications without an outcome; they stay in the session.
-        Events may still wait to be taken.
+        None: for connect_timeout, write_timeout and answer_timeout together. DeadlineError: the
+        time is over; its `unresolved` is the number of notifications without an outcome; they
+        stay in the session. Events may still wait to be taken.
         """
         self._require_home()
         future: asyncio.Future[None] = self._loop.create_future()
@@ -532,7 +531,7 @@ class Session(OverSession):
 
     async def close(self, timeout: float | None = None) -> None:
         """Writes everything, and reads until the gateway has answered, for at most `timeout`
-        seconds; None: for connect_timeout and write_timeout together.
+        seconds; None: as of drain().
 
         Then unresolved notifications end as unknown. send() and post() that still waited for room
         raise ClosedError. Closing continues if the caller is cancelled.
