@@ -103,7 +103,7 @@ def test_closes_its_side_and_waits_for_feedback(start, tmp_path):
 def test_expects_no_answer_to_command_0(simulator):
     assert exchange(simulator.connect(), simple() + simple(b"") + simple()) == (b"", CLEAN)
     totals = simulator.totals()
-    assert (totals["accepted"], totals["rejected"], totals["discarded"]) == (1, {"2": 1}, 1)
+    assert (totals["accepted"], totals["statuses"], totals["discarded"]) == (1, {"2": 1}, 1)
 
 
 def test_leaves_items_out_or_puts_the_identifier_first(simulator):

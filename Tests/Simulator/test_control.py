@@ -82,9 +82,9 @@ def test_keeps_the_latest(start):
 def test_counters_and_reset(simulator):
     assert exchange(simulator.connect(), enhanced(1) + enhanced(2, b"") + enhanced(3))[1] == CLEAN
     counters = simulator.wait("/counters", lambda counters: counters["discarded"] == 1)
-    assert (counters["accepted"], counters["rejected"], counters["received"]) == (1, {"2": 1}, 3)
+    assert (counters["accepted"], counters["statuses"], counters["received"]) == (1, {"2": 1}, 3)
     counters = simulator.control("POST", "/reset")[1]
-    assert (counters["accepted"], counters["rejected"], counters["received"]) == (0, {}, 0)
+    assert (counters["accepted"], counters["statuses"], counters["received"]) == (0, {}, 0)
     assert simulator.control("GET", "/accepted")[1]["total"] == 0
 
 
@@ -474,7 +474,7 @@ def test_topic_missing_or_too_long(start, tmp_path, subject, status):
     simulator = start("--certificates", own, "--topic", "any")
     answer = error(status, 2 if status == 2 else 1)
     assert exchange(simulator.connect(), enhanced(1) + enhanced(2, b"")) == (answer, CLEAN)
-    assert start("--certificates", own).stop()["rejected"] == {}
+    assert start("--certificates", own).stop()["statuses"] == {}
 
 
 @pytest.mark.parametrize("option, frame", [("--legacy", enhanced), ("--framed", framed_push)])

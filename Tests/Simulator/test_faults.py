@@ -75,7 +75,7 @@ def test_bad_tokens(shared, faults, bad, good):
     answer = exchange(simulator.connect(), enhanced(1, good) + enhanced(2, bad) + enhanced(3, good))
     assert answer == (error(8, 2), CLEAN)
     totals = simulator.totals()
-    assert (totals["accepted"], totals["rejected"], totals["discarded"]) == (1, {"8": 1}, 1)
+    assert (totals["accepted"], totals["statuses"], totals["discarded"]) == (1, {"8": 1}, 1)
 
 
 def test_every_nth_is_bad_on_each_connection(shared):
@@ -210,7 +210,7 @@ def test_shutdown_names_the_last_accepted(shared):
     assert exchange(simulator.connect(), sent) == (error(10, 13), CLEAN)
     totals = simulator.totals()
     assert (totals["accepted"], totals["discarded"], totals["shutdowns"]) == (3, 6, 1)
-    assert totals["rejected"] == {}
+    assert totals["statuses"] == {}
 
 
 def test_command_0_gets_no_shutdown_packet(shared):
@@ -248,7 +248,7 @@ def test_ends_after_notifications_without_a_packet(shared, end):
     for _ in range(2):
         assert exchange(simulator.connect(), b"".join(enhanced(n) for n in range(1, 9))) == (b"", end)
     totals = simulator.totals()
-    assert (totals["accepted"], totals["discarded"], totals["rejected"]) == (6, 10, {})
+    assert (totals["accepted"], totals["discarded"], totals["statuses"]) == (6, 10, {})
 
 
 @pytest.mark.parametrize("end", [CLEAN, FIN, RESET])
@@ -342,7 +342,7 @@ def test_sentinel_not_answered(shared):
     empty = framed(item(1, b""), item(2, PAYLOAD), item(3, bytes(4)))
     finish(simulator.connect(), SENTINEL + enhanced(1) + empty + enhanced(2))
     totals = simulator.totals()
-    assert (totals["accepted"], totals["ignored"], totals["rejected"]) == (2, 2, {})
+    assert (totals["accepted"], totals["ignored"], totals["statuses"]) == (2, 2, {})
 
 
 @pytest.mark.parametrize("faults, count, seconds", [

@@ -161,7 +161,7 @@ def test_the_list_of_bad_tokens(start, tmp_path):
                           (framed(item(1, bad[0]), item(2, PAYLOAD), item(3, struct.pack("!I", 5))), error(8, 5))):
         assert exchange(simulator.connect(), good + frame + enhanced(6)) == (answer, CLEAN)
     totals = simulator.stop()
-    assert (totals["reasons"], totals["rejected"]) == ({"BadDeviceToken": len(bad)}, {"8": 3})
+    assert (totals["reasons"], totals["statuses"]) == ({"BadDeviceToken": len(bad)}, {"8": 3})
     assert (totals["accepted"], totals["discarded"]) == (1 + 3 * 5000, 3)
 
 
@@ -580,4 +580,4 @@ def test_both_protocols_at_once(simulator, tmp_path):
         assert client.push() == (200, None)
         assert exchange(simulator.connect(), enhanced(1) + enhanced(2, b""))[0] == error(2, 2)
     totals = simulator.totals()
-    assert (totals["accepted"], totals["duplicates"], totals["rejected"]) == (2, 1, {"2": 1})
+    assert (totals["accepted"], totals["duplicates"], totals["statuses"]) == (2, 1, {"2": 1})

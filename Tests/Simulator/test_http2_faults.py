@@ -59,7 +59,7 @@ def test_every_reason_by_order(shared):
         assert simulator.control("GET", "/faults")[1]["faults"]["bad_reason"] == "418 Teapot"
     totals = simulator.totals()
     assert totals["reasons"] == {word: 1 for words in ALL_REASONS.values() for word in words} | {"Teapot": 1}
-    assert totals["rejected"] == {}
+    assert totals["statuses"] == {}
 
 
 @pytest.mark.parametrize(

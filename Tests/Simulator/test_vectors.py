@@ -56,7 +56,7 @@ def test_frames(start, cut):
             reply(simulator, vector, cut, wanted)
         totals = simulator.stop()
         assert totals["accepted"] == wanted["accepted"]
-        assert totals["rejected"] == {
+        assert totals["statuses"] == {
             str(status): count for status, count in wanted.items() if status != "accepted"
         }
 

@@ -243,4 +243,4 @@ def test_same_seed_and_client_same_run(start, tmp_path):
     answers, totals, _ = first
     # Chance had its effect.
     assert {end for _, end in answers} == {CLEAN, FIN} and len({answer for answer, _ in answers}) > 5
-    assert totals["accepted"] and totals["shutdowns"] and len(totals["rejected"]) > 2
+    assert totals["accepted"] and totals["shutdowns"] and len(totals["statuses"]) > 2

@@ -72,7 +72,7 @@ def test_channels_and_subscriptions(simulator, world):
 def test_the_binary_ports(world):
     one = world(faults={"bad_every": 2, "bad_status": 5})
     assert exchange(one.connect(), enhanced(1) + enhanced(2)) == (error(5, 2), CLEAN)
-    assert (one.totals()["accepted"], one.totals()["rejected"]) == (1, {"5": 1})
+    assert (one.totals()["accepted"], one.totals()["statuses"]) == (1, {"5": 1})
 
 
 def test_options(world):

@@ -3,10 +3,9 @@ const KINDS = ["accepted", "rejected", "other"];
 const WIDTH = 240;
 const HEIGHT = 40;
 
-const sum = (counts) => Object.values(counts ?? {}).reduce((all, one) => all + one, 0);
 const total = (counts) => counts[0] + counts[1] + counts[2];
 const kinds = (counters) =>
-  [counters.accepted, sum(counters.rejected) + sum(counters.reasons), counters.discarded + counters.ignored];
+  [counters.accepted, counters.rejected, counters.discarded + counters.ignored];
 
 /** Pushes per second over the last minute, by outcome. */
 export class Chart {

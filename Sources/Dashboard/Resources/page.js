@@ -119,10 +119,9 @@ function offer(languages) {
   if (language.value) listen();
 }
 
-const sum = (counts) => Object.values(counts ?? {}).reduce((all, one) => all + one, 0);
 const figures = {
   accepted: (all) => all.accepted,
-  rejected: (all) => sum(all.rejected) + sum(all.reasons),
+  rejected: (all) => all.rejected,
   discarded: (all) => all.discarded,
   duplicates: (all) => all.duplicates ?? 0,
 };

@@ -11,13 +11,18 @@ extension Totals {
       connections: \(connections), refused in the handshake: \(refused)
       notifications received: \(received)
       accepted: \(accepted)\(duplicates.map { ", seen before: \($0)" } ?? "")
-      rejected: \(rejected.values.reduce(0, +) + reasons.values.reduce(0, +))
+      rejected: \(rejections)
       \(statuses)\(words)discarded: \(discarded), ignored: \(ignored)
       shutdowns: \(shutdowns)
       broadcasts: \(broadcasts), deliveries to devices: \(deliveries)
       feedback connections: \(feedbackConnections), tuples sent: \(feedbackTuples)
 
       """
+  }
+
+  /// By the binary interface's statuses and by HTTP/2's reasons.
+  private var rejections: Int {
+    rejected.values.reduce(0, +) + reasons.values.reduce(0, +)
   }
 
   /// For programs; one line.
@@ -29,7 +34,8 @@ extension Totals {
     return """
       {"connections":\(connections),"connections_most":\(connectionsMax),"refused":\(refused),\
       "received":\(received),\
-      "accepted":\(accepted),"rejected":{\(statuses)},"reasons":{\(words)},"discarded":\(discarded),\
+      "accepted":\(accepted),"rejected":\(rejections),\
+      "statuses":{\(statuses)},"reasons":{\(words)},"discarded":\(discarded),\
       "ignored":\(ignored),"duplicates":\(duplicates.map(String.init) ?? "null"),"shutdowns":\(shutdowns),\
       "broadcasts":\(broadcasts),"deliveries":\(deliveries),\
       "feedback_connections":\(feedbackConnections),"feedback_tuples":\(feedbackTuples)}

@@ -84,7 +84,7 @@ def test_an_outcome_goes_to_a_later_request_by_name_only(simulator, pool):
     push(fpm, "good")
     first = push(fpm, "bad", request="the first")
     assert first["own"] == first["left"] == []
-    simulator.wait("/counters", lambda now: now["rejected"].get("8") == 1)
+    simulator.wait("/counters", lambda now: now["statuses"].get("8") == 1)
     # A request that reads only its own outcomes gets none and loses none of the others.
     second = push(fpm, "good", look="own")
     assert second["own"] == second["left"] == []
