@@ -56,7 +56,7 @@ package final class BadTokens: @unchecked Sendable {
   private let apps = Mutex<[String: App]>([:])
   private let used = Atomic(false)
   private let isEnding = Atomic(false)
-  private let bell = Bell()
+  private let wake = Wake()
   private let haste = DispatchSemaphore(value: 0)
   private let ended = DispatchSemaphore(value: 0)
   private var nextShrink: Int64 = 0
@@ -76,7 +76,7 @@ package final class BadTokens: @unchecked Sendable {
           known.remember(forMS: rememberMS)
         } else {
           let new = App(rememberMS: rememberMS)
-          let watch = queue.watch(.badTokens, of: app.name) { [bell] in bell.ring() }
+          let watch = queue.watch(.badTokens, of: app.name) { [wake] in wake.signal() }
           new.watch.withLock { $0 = watch }
           apps[app.name] = new
         }
@@ -102,7 +102,7 @@ package final class BadTokens: @unchecked Sendable {
     let thread = Thread { [self] in
       while !isEnding.load(ordering: .relaxed) {
         let isWatched = apps.withLock { $0.values.allSatisfy { $0.watch.withLock { $0 != nil } } }
-        if isWatched { bell.wait(upToMS: Self.shrinkEveryMS) }
+        if isWatched { wake.wait(upToMS: Self.shrinkEveryMS) }
         if haste.wait(timeout: .now() + .milliseconds(Self.pauseMS)) == .timedOut { look() }
       }
       ended.signal()
@@ -116,7 +116,7 @@ package final class BadTokens: @unchecked Sendable {
     guard isUsed else { return }
     isEnding.store(true, ordering: .relaxed)
     haste.signal()
-    bell.ring()
+    wake.signal()
     ended.wait()
   }
 

@@ -22,7 +22,7 @@ package final class Webhook: Sendable {
   private let state: Mutex<WebhookFigures>
   private let warning = ThrottledWarning()
   private let isEnding = Atomic(false)
-  private let bell = Bell()
+  private let wake = Wake()
   private let watch = Mutex<QueueNews.Watch?>(nil)
   private let ended = DispatchSemaphore(value: 0)
 
@@ -51,7 +51,7 @@ package final class Webhook: Sendable {
     guard let call = WebhookCall(wanted) else { return }
     // Otherwise the thread does it.
     try? WebhookPlace.begin(queue, app: app)
-    watch.withLock { $0 = queue.watch(.outcomes, of: app) { [bell] in bell.ring() } }
+    watch.withLock { $0 = queue.watch(.outcomes, of: app) { [wake] in wake.signal() } }
     let thread = Thread { [self] in
       work(call)
       ended.signal()
@@ -62,12 +62,12 @@ package final class Webhook: Sendable {
   }
 
   /// There are new outcomes.
-  func look() { bell.ring() }
+  func look() { wake.signal() }
 
   /// It begins no further request.
   package func end() {
     isEnding.store(true, ordering: .relaxed)
-    bell.ring()
+    wake.signal()
   }
 
   /// A request that takes longer is abandoned, and repeated by the next relay.
@@ -97,7 +97,7 @@ package final class Webhook: Sendable {
       // It renews its lease while it waits.
       pauseMS = min(pauseMS, leaseMS / 8)
       guard pauseMS > 0 else { continue }
-      bell.wait(upToMS: pauseMS)
+      wake.wait(upToMS: pauseMS)
       usleep(Self.gatherUS)
     }
     try? work.place.leave()
