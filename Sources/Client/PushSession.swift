@@ -182,6 +182,12 @@ package final class PushSession {
 
   private static let messageDelayMS: UInt32 = 2000
 
+  /// The fields of the notifications that follow.
+  package func change(_ delivery: Delivery) {
+    self.delivery = delivery
+    _ = push.write(delivery)
+  }
+
   /// Leaves the notification in the buffer, because more follow.
   package func send(_ sent: SentNotification, _ payload: [UInt8]) throws(LibraryError) {
     if sent.channel != delivery.channel {

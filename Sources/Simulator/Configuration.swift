@@ -45,6 +45,9 @@ extension SimulatedGateway {
     /// Keeps the newest notifications for the page; nil without a page.
     package var recentPushes: RecentPushes?
 
+    /// Decides the outcomes of valid pushes over HTTP/2.
+    package var replay: Replay?
+
     var records: RecordFiles { RecordFiles(accepted: record, ledger: ledger) }
 
     package init(certificates: CertificateDirectory) { self.certificates = certificates }

@@ -89,13 +89,14 @@ final class World: Sendable {
         feedback: feedback, unregistered: unregistered, rejections: rejections,
         tokens: ProviderTokens(
           configuration.providerKeys, isSandbox: configuration.isSandbox), broadcasts: broadcasts,
-        isSandbox: configuration.isSandbox)
+        replay: configuration.replay, isSandbox: configuration.isSandbox)
       var ports = [(ListenError.Service.http2, configuration.http2Port)]
       if let port = configuration.channelsPort { ports.append((.channels, port)) }
       for (name, port) in ports {
         let service: ConnectionFaults.Service = name == .channels ? .channels : .http2
         var services = services
         services.managesChannels = name == .channels
+        if services.managesChannels { services.replay = nil }
         let theirs = services
         listeners[name] = try await listen(name, on: port, configuration.host, group, logger) {
           channel in
@@ -114,6 +115,9 @@ final class World: Sendable {
     } catch {
       for listener in listeners.values { await listener.close() }
       throw error
+    }
+    if let replay = configuration.replay, let listener = listeners[.http2] {
+      replay.refuses { await listener.refuse(for: $0) }
     }
     if let time = faultsInForce.rules.refuseTime {
       for listener in listeners.values { await listener.refuse(for: time) }

@@ -11,6 +11,7 @@ extension SimulatedGateway.Configuration {
     if feedbackPort != nil { world.feedbackPort = 0 }
     if channelsPort != nil { world.channelsPort = 0 }
     (world.record, world.ledger, world.recentPushes) = (nil, nil, nil)
+    world.replay = nil
     guard let options else { return world }
     guard case .object(let members) = options.content else {
       throw JSONError("expected an object of options", at: options.offset)

@@ -49,6 +49,11 @@ PAGE = (ROOT / "Documentation/SIMULATOR.md").read_text()
         (["--fault", "cut_after_bytes=10-x"], "cut_after_bytes: expected a number, or a range such as 10-20"),
         (["--fault", "sentinel_status=256"], "sentinel_status: expected a number from 0 to 255"),
         (["--framed-payload-max", "1"], "--framed-payload-max <bytes>"),
+        (["--like", "staging"], "--like <name>"),
+        (["--like", "production", "--rules", "rules.json"], "give either --like or --rules: both set the faults"),
+        (["--speed", "2"], "--speed needs --replay"),
+        (["--replay", "day.jsonl", "--speed", "0"], "--speed must be above 0, and at most 1000000000"),
+        (["--replay", "/nonexistent"], "--replay: /nonexistent: No such file or directory"),
     ],
 )
 def test_wrong_options(certificates, arguments, words):

@@ -44,6 +44,8 @@ final class ConnectionFaults {
   private(set) var stallTime: TimeAmount?
   private(set) var cutAfterBytes: Int?
   private(set) var handshakeDelay: TimeAmount?
+  /// The age at which the connection gets GOAWAY.
+  private(set) var goawayAge: TimeAmount?
   /// The handshake is done.
   var isConnected = false
 
@@ -83,6 +85,7 @@ final class ConnectionFaults {
     next = [service.isHTTP2 ? goaway : shutdown, cut].compactMap { $0 }.min {
       $0.limit < $1.limit
     }
+    goawayAge = faults.goawayAge.map(age)
     counted = 0
     resets = 0
     accepted = 0
@@ -150,6 +153,13 @@ final class ConnectionFaults {
   /// True if an accepted push gets no response.
   func dropsResponse() -> Bool { faults.noAnswer > 0 && generator.happens(faults.noAnswer) }
 
+  /// How many ms after it was found gone pushes to the device are still accepted.
+  func goneDelay(of token: [UInt8]) -> Int64 {
+    guard let range = faults.goneDelay else { return 0 }
+    let lot = SplitMix64.mix(token.withUnsafeBytes(TokenSet.hash) ^ faultsInForce.seed)
+    return Int64(range.lowerBound + Int(lot % UInt64(range.count))) * 1000
+  }
+
   func answerDelay() -> TimeAmount {
     faults.answerDelay == nil ? .zero : Self.milliseconds(draw(faults.answerDelay) ?? 0)
   }
@@ -161,7 +171,14 @@ final class ConnectionFaults {
         ^ UInt64(truncatingIfNeeded: number))
   }
 
-  enum IdentifierKind: UInt64 { case request = 1, unique = 2 }
+  enum IdentifierKind: UInt64 { case request = 1, unique = 2, age = 3 }
+
+  /// A later time than 136 years would be too many nanoseconds.
+  private func age(in range: ClosedRange<Int>) -> TimeAmount {
+    var generator = identifiers(.age)
+    let drawn = range.lowerBound + Int(generator.next() % UInt64(range.count))
+    return .seconds(Int64(min(drawn, Int(UInt32.max))))
+  }
 
   private func drawn<Choice>(_ choices: [Choice]) -> Choice? {
     choices.count == 1 ? choices[0] : choices.randomElement(using: &generator)

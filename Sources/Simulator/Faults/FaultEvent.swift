@@ -6,6 +6,8 @@ enum FaultEvent {
   case changed
   /// The connection closes now.
   case cut(Faults.Ending)
+  /// The connection ends as in a recording.
+  case recordedEnd(RecordedEnd)
   /// The connection is not read any more.
   case stall(Stall)
 }

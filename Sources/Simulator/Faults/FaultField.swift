@@ -109,6 +109,9 @@ package struct FaultField: Sendable {
           "the maximum number of open streams, sent to open connections too; default: 1000, and 1 "
             + "until a provider token was valid"),
         .count(
+          "streams_after_rejection", \.rejectedStreams, 1,
+          "the maximum after a rejected push, until the next one is accepted"),
+        .count(
           "window_bytes", \.windowSize, 0,
           "the flow-control window of each stream, sent to open connections too; default: 65535"),
         .count(
@@ -137,6 +140,10 @@ package struct FaultField: Sendable {
           "reset_code", \.resetCode,
           "the code of RST_STREAM; default: 7, REFUSED_STREAM; with any other code the push was "
             + "accepted"),
+        .range(
+          "gone_delay_s", \.goneDelay, 0, "n|min-max",
+          "how long after it was found gone pushes to a device are still accepted; the same seed "
+            + "draws the same time for a token"),
         .share("no_answer", \.noAnswer, "this share of accepted pushes gets no response"),
         .range("answer_delay_ms", \.answerDelay, 0, "n|min-max", "the delay of responses"),
         .choice(
@@ -154,6 +161,8 @@ package struct FaultField: Sendable {
         .range(
           "goaway_after", \.goawayAfter, 1, "n|min-max",
           "sends GOAWAY after n accepted notifications; later ones are not processed"),
+        .range(
+          "goaway_age_s", \.goawayAge, 0, "n|min-max", "sends GOAWAY this long after the handshake"),
         .choice(
           "goaway", \.goaway,
           "when the connection then closes as `close` says: graceful, once all earlier pushes have "

@@ -116,6 +116,8 @@ package struct Faults: Sendable {
 
   // HTTP/2: limits of a connection.
   package var streamsMax: Int?
+  /// The maximum from a rejection to the next acceptance.
+  package var rejectedStreams: Int?
   package var windowSize: Int?
   package var connectionWindowSize: Int?
   package var creditShare = 0.5
@@ -136,11 +138,16 @@ package struct Faults: Sendable {
   package var goaway = Goaway.graceful
   package var goawayError: UInt8 = 0
   package var goawayReason: String?
+  /// The age of a connection at its GOAWAY, in seconds.
+  package var goawayAge: ClosedRange<Int>?
 
   // HTTP/2: the maximum age of a provider token and the minimum time between two, in seconds.
   package var tokenAge = 3600
   package var tokenRenewal = 1200
   package var tokenScope = TokenScope.connection
+
+  /// How long pushes to a gone device are still accepted, in seconds.
+  package var goneDelay: ClosedRange<Int>?
 
   // Feedback.
   package var feedbackCut: Int?

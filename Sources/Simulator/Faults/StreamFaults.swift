@@ -52,6 +52,7 @@ final class StreamFaults: ChannelDuplexHandler {
         context.fireUserInboundEventTriggered(event)
       case .cut(let ending): cut(context, ending)
       case .stall(let stall): begin(stall, context)
+      case .recordedEnd: context.fireUserInboundEventTriggered(event)
       }
     case ChannelEvent.inputClosed:
       isLeft = true

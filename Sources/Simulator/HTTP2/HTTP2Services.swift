@@ -10,6 +10,8 @@ struct HTTP2Services: Sendable {
   var rejections: RejectedDevices
   var tokens: ProviderTokens
   var broadcasts: Broadcasts
+  /// A recording that decides the outcomes of valid pushes.
+  var replay: Replay?
   /// The port is for channel management and accepts no pushes.
   var managesChannels = false
   /// Responses have `apns-unique-id`, as in the sandbox.

@@ -39,6 +39,8 @@ final class PushHandler: ChannelDuplexHandler {
   private var validator: PushValidator?
   /// The client has a certificate, or a response to a good provider token was sent.
   private var isAuthorized = false
+  /// The last response was a rejection.
+  private var isRejected = false
   private var settings: PushSettings?
   private var streams: [HTTP2StreamID: PushStream] = [:]
   /// Arrived during a stall.
@@ -64,6 +66,9 @@ final class PushHandler: ChannelDuplexHandler {
   private var hasClientClosed = false
   private var hasSentGoAway = false
   private var wantsRead = false
+  /// The time of the handshake, and the GOAWAY that its age brings.
+  private var began = NIODeadline.now()
+  private var retirement: Scheduled<Void>?
 
   init(connection: Int, services: HTTP2Services, faults: ConnectionFaults, logger: Logger) {
     self.connection = connection
@@ -97,6 +102,7 @@ final class PushHandler: ChannelDuplexHandler {
       return
     case TLSUserEvent.handshakeCompleted(let negotiated): begin(context, negotiated)
     case FaultEvent.changed: adapt(context)
+    case FaultEvent.recordedEnd(let end): self.end(end, context)
     case is ReadingResumed: resume(context)
     case ChannelEvent.inputClosed:
       hasClientClosed = true
@@ -127,6 +133,9 @@ final class PushHandler: ChannelDuplexHandler {
     let settings = PushSettings(faults.faults, isAuthorized: isAuthorized)
     self.settings = settings
     phase = .validating
+    began = .now()
+    scheduleRetirement(context)
+    services.replay?.begin(context.channel)
     logger.debug("connected")
     do {
       try pipeline.addHandlers(
@@ -148,7 +157,8 @@ final class PushHandler: ChannelDuplexHandler {
   /// Sends changed settings to the client.
   private func adapt(_ context: ChannelHandlerContext) {
     guard phase != .closed, let old = settings else { return }
-    let new = PushSettings(faults.faults, isAuthorized: isAuthorized)
+    scheduleRetirement(context)
+    let new = PushSettings(faults.faults, isAuthorized: isAuthorized, isRejected: isRejected)
     settings = new
     if new == old { return }
     if new.streams != old.streams { limit.set(new.streams) }
@@ -158,10 +168,12 @@ final class PushHandler: ChannelDuplexHandler {
 
   func channelInactive(context: ChannelHandlerContext) {
     phase = .closed
+    giveBack(streams.keys)
     streams = [:]
     held = []
     scheduler.forget()
     logger.debug("closed")
+    retirement?.cancel()
     services.ledger.close(connection)
     context.fireChannelInactive()
   }
@@ -185,6 +197,7 @@ final class PushHandler: ChannelDuplexHandler {
     if isClosing { return }
     isClosing = true
     phase = .discarding
+    giveBack(streams.keys)
     scheduler.forget()
     GracefulClose.begin(
       context.channel, after: .zero, fault: ending,
@@ -324,11 +337,17 @@ final class PushHandler: ChannelDuplexHandler {
       streams[id] = nil
       return
     }
-    lastValidated = max(lastValidated, id)
     switch validator?.validate(&push) ?? .refused(.missingProviderToken, since: nil) {
-    case .accepted: accept(push, context)
-    case .refused(let reason, let time): refuse(push, reason, since: time, context)
-    case .reset: reset(push, context)
+    case .accepted:
+      if let step = services.replay?.take(push.token) { return play(step, push, context) }
+      lastValidated = max(lastValidated, id)
+      accept(push, context)
+    case .refused(let reason, let time):
+      lastValidated = max(lastValidated, id)
+      refuse(push, reason, since: time, context)
+    case .reset:
+      lastValidated = max(lastValidated, id)
+      reset(push, faults.faults.resetCode, context)
     }
   }
 
@@ -377,8 +396,8 @@ final class PushHandler: ChannelDuplexHandler {
     write(.rstStream(.refusedStream), on: id, context)
   }
 
-  private func reset(_ push: Push, _ context: ChannelHandlerContext) {
-    let code = HTTP2ErrorCode(networkCode: Int(faults.faults.resetCode))
+  private func reset(_ push: Push, _ number: UInt8, _ context: ChannelHandlerContext) {
+    let code = HTTP2ErrorCode(networkCode: Int(number))
     if code == .refusedStream {
       recorder.ignore(push, key: validator?.lastKey)
     } else {
@@ -396,26 +415,46 @@ final class PushHandler: ChannelDuplexHandler {
   // MARK: Closing by faults
 
   private func goAway(_ push: Push, _ context: ChannelHandlerContext) {
+    if faults.faults.goaway != .immediate { respond(push, nil, since: nil, context) }
+    goAway(
+      faults.faults.goaway, error: faults.faults.goawayError, reason: faults.faults.goawayReason,
+      context)
+  }
+
+  private func goAway(
+    _ manner: Faults.Goaway, error: UInt8, reason: String?, _ context: ChannelHandlerContext
+  ) {
     recorder.shutDown()
     hasSentGoAway = true
-    let manner = faults.faults.goaway
     logger.info(
       "GOAWAY, \(manner.rawValue), after \(recorder.acceptedCount) accepted, stream \(Int(lastValidated))"
     )
-    if manner != .immediate { respond(push, nil, since: nil, context) }
     endBatch()
     scheduler.sendAll(context)
     let above = streams.keys.filter { $0 > lastValidated }
     recorder.discard(above.count)
+    giveBack(above)
     for id in above { streams[id] = nil }
     filter.close(above: manner == .immediate ? 0 : UInt32(Int(lastValidated)))
-    writer.goAway(
-      last: UInt32(Int(lastValidated)), error: faults.faults.goawayError,
-      reason: faults.faults.goawayReason)
+    writer.goAway(last: UInt32(Int(lastValidated)), error: error, reason: reason)
     switch manner {
     case .open: break
     case .graceful: phase = .draining
     case .immediate: close(context, faults.faults.ending)
+    }
+  }
+
+  /// GOAWAY at the age that the faults demand.
+  private func scheduleRetirement(_ context: ChannelHandlerContext) {
+    retirement?.cancel()
+    guard let age = faults.goawayAge else { return }
+    retirement = later(began + age - NIODeadline.now(), context) { me, context in
+      guard me.canRespond, !me.hasSentGoAway, me.phase == .validating else { return }
+      let faults = me.faults.faults
+      me.inBatch {
+        me.goAway(faults.goaway, error: faults.goawayError, reason: faults.goawayReason, context)
+      }
+      me.closeIfDone(context)
     }
   }
 
@@ -436,13 +475,107 @@ final class PushHandler: ChannelDuplexHandler {
     }
   }
 
+  // MARK: A recording
+
+  /// Answers as the service did.
+  private func play(
+    _ step: Replay.Step, _ push: Push, _ context: ChannelHandlerContext
+  ) {
+    streams[push.id]?.step = step
+    streams[push.id]?.token = push.token
+    var push = push
+    push.delay = step.delay
+    switch step.answer {
+    // Above the last stream of a GOAWAY, so that the client may send it again.
+    case .lost: break
+    default: lastValidated = max(lastValidated, push.id)
+    }
+    switch step.answer {
+    case .accepted: accept(push, context)
+    case .refused(let reason):
+      let time = reason.tellsTime ? WallClock.milliseconds : nil
+      refuse(push, reason, since: time, context)
+    case .reset(let code):
+      later(step.delay, context) { me, context in
+        guard me.canRespond, me.streams[push.id] != nil else { return }
+        me.inBatch { me.reset(push, code, context) }
+        context.flush()
+      }
+    case .silence: recorder.ignore(push, key: validator?.lastKey)
+    case .lost:
+      streams[push.id]?.lost = push
+      later(step.delay, context) { me, context in
+        guard me.canRespond, me.streams[push.id]?.lost != nil, let replay = me.services.replay
+        else { return }
+        // The recorded end has happened, on another connection.
+        if !replay.end(step, on: context.channel) { me.inBatch { me.playNext(push, context) } }
+      }
+    }
+  }
+
+  private func end(_ end: RecordedEnd, _ context: ChannelHandlerContext) {
+    guard canRespond, !hasSentGoAway else { return }
+    switch end.manner {
+    case .close(let ending):
+      logger.info("\(ending.rawValue), as recorded")
+      close(context, ending)
+    case .goAway(let error, let reason):
+      inBatch {
+        // GOAWAY with a higher ID does not say that the client may send these again.
+        for (id, stream) in streams where id < lastValidated {
+          if let lost = stream.lost { playNext(lost, context) }
+        }
+        goAway(.graceful, error: error, reason: reason, context)
+      }
+      closeIfDone(context)
+    }
+  }
+
+  /// A push that cannot be lost any more gets the answer that followed.
+  private func playNext(_ push: Push, _ context: ChannelHandlerContext) {
+    streams[push.id]?.lost = nil
+    if let step = services.replay?.take(push.token) { return play(step, push, context) }
+    lastValidated = max(lastValidated, push.id)
+    accept(push, context)
+  }
+
+  /// The answers that these streams did not get are for the next pushes to their devices.
+  private func giveBack(_ ids: some Sequence<HTTP2StreamID>) {
+    guard let replay = services.replay else { return }
+    for id in ids {
+      if let step = streams[id]?.step { replay.giveBack(step, streams[id]?.token ?? []) }
+      streams[id]?.step = nil
+    }
+  }
+
+  /// Outside of a read, records in a batch of its own.
+  private func inBatch(_ work: () -> Void) {
+    if scheduler.isReading { return work() }
+    recorder.beginBatch()
+    work()
+    endBatch()
+  }
+
+  @discardableResult
+  private func later(
+    _ delay: TimeAmount, _ context: ChannelHandlerContext,
+    _ work: @escaping (PushHandler, ChannelHandlerContext) -> Void
+  ) -> Scheduled<Void> {
+    let bound = NIOLoopBound((self, context, work), eventLoop: context.eventLoop)
+    return context.eventLoop.scheduleTask(in: delay) {
+      let (me, context, work) = bound.value
+      work(me, context)
+    }
+  }
+
   // MARK: Responding
 
   private func respond(
     _ push: Push, _ reason: PushReason?, since time: Int64?, _ context: ChannelHandlerContext
   ) {
     if reason == nil, faults.dropsResponse() { return }
-    scheduler.add(PushResponse(push, reason, since: time), on: push.id, context)
+    scheduler.add(
+      PushResponse(push, reason, since: time), on: push.id, after: push.delay, context)
   }
 
   private func write(
@@ -477,6 +610,9 @@ extension PushHandler: ResponseSender {
         isAuthorized = true
         adapt(context)
       }
+      let wasRejected = isRejected
+      isRejected = response.reason != nil
+      if isRejected != wasRejected, faults.faults.rejectedStreams != nil { adapt(context) }
       if isEach { context.flush() }
     }
     if !isEach { context.flush() }

@@ -10,8 +10,10 @@ struct PushSettings: Equatable {
   var streams: Int
   var window: Int
 
-  init(_ faults: Faults, isAuthorized: Bool) {
-    let limit = min(faults.streamsMax ?? Self.streamsMax, Int(UInt32.max))
+  /// `isRejected`: the last response was a rejection.
+  init(_ faults: Faults, isAuthorized: Bool, isRejected: Bool = false) {
+    let most = min(faults.streamsMax ?? Self.streamsMax, Int(UInt32.max))
+    let limit = isRejected ? min(most, faults.rejectedStreams ?? most) : most
     streams = isAuthorized ? limit : min(limit, 1)
     window = min(faults.windowSize ?? Self.window, Int(Int32.max))
   }

@@ -32,7 +32,7 @@ final class PushValidator {
     if let reason = faultOfHeaders(&push) ?? faultOfBody(push) ?? faultOfChannel(push) {
       return .refused(reason, since: nil)
     }
-    if let device = services.unregistered[push.token] ?? services.rejections.take(push.token) {
+    if let device = gone(push.token) ?? services.rejections.take(push.token) {
       return .refused(device.reason, since: device.reason.tellsTime ? device.time : nil)
     }
     if faults.mayReject, let reason = push.addressee.withUnsafeBytes(faults.badReason) {
@@ -45,6 +45,13 @@ final class PushValidator {
       return .refused(reason, since: time)
     }
     return faults.isReset() ? .reset : .accepted
+  }
+
+  /// nil as long as pushes to a gone device are accepted.
+  private func gone(_ token: [UInt8]) -> RejectedDevices.Entry? {
+    guard let device = services.unregistered[token] else { return nil }
+    let since = WallClock.milliseconds - device.time
+    return since >= faults.goneDelay(of: token) ? device : nil
   }
 
   private func faultOfHeaders(_ push: inout Push) -> PushReason? {

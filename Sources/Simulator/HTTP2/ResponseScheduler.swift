@@ -34,8 +34,12 @@ final class ResponseScheduler {
     delayed = 0
   }
 
-  func add(_ response: PushResponse, on id: HTTP2StreamID, _ context: ChannelHandlerContext) {
-    let delay = faults.answerDelay()
+  /// `delay` is nil if the faults determine it.
+  func add(
+    _ response: PushResponse, on id: HTTP2StreamID, after delay: TimeAmount?,
+    _ context: ChannelHandlerContext
+  ) {
+    let delay = delay ?? faults.answerDelay()
     if delay == .zero {
       due.append((id, response))
       if !isReading || faults.faults.answers == .batch { schedule(context) }

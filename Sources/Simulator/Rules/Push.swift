@@ -1,3 +1,4 @@
+import NIOCore
 import NIOHTTP2
 
 /// A push or a channel management request: the data received on its stream, and the parsed result.
@@ -16,6 +17,8 @@ struct Push {
   var isChannelRequest = false
   var channelRequest: ChannelManagementRequest?
   var result: ChannelResult?
+  /// When its response is sent; nil as the faults demand.
+  var delay: TimeAmount?
 
   /// The bytes of the device token or channel ID, which identify the addressee.
   var addressee: [UInt8] {

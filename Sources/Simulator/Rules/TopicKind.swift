@@ -1,5 +1,5 @@
 /// The suffixes that Apple appends to an app's topic for kinds of pushes other than alerts.
-enum TopicKind {
+package enum TopicKind {
   /// The suffixes with their push types.
   private static let suffixes = [
     ".voip": "voip", ".voip-ptt": "pushtotalk", ".complication": "complication",
@@ -7,6 +7,12 @@ enum TopicKind {
     ".push-type.liveactivity": "liveactivity", ".push-type.widgets": "widgets",
     ".push-type.controls": "controls",
   ]
+  /// The topic of the app's pushes of that type.
+  package static func topic(of app: String, for type: String) -> String {
+    let suffix = suffixes.first { $0.value == type }?.key ?? ""
+    return app.hasSuffix(suffix) ? app : app + suffix
+  }
+
   private static let management = "com.apple.mgmt."
 
   private static let liveActivities = ".push-type.liveactivity"

@@ -156,9 +156,9 @@ struct Simulate: AsyncParsableCommand {
   @Option(
     help: """
       The service to simulate over HTTP/2: sandbox or production. Responses of the sandbox have \
-      apns-unique-id.
+      apns-unique-id. Default: sandbox, without --like.
       """)
-  var environment = SimulatedEnvironment.sandbox
+  var environment: SimulatedEnvironment?
 
   @Option(
     help: ArgumentHelp(
@@ -267,6 +267,22 @@ struct Simulate: AsyncParsableCommand {
   @Option(help: .of("name=value", "A fault to simulate; may be repeated."))
   var fault: [String] = []
 
+  @Option(help: .of("name", Preset.help))
+  var like: Preset?
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      Play the service's side of a recording made by apns send --record: each push to one of its \
+      devices gets the recorded response, any other push the response of that time, and \
+      connections end as recorded. HTTP/2 only.
+      """, valueName: "file"),
+    completion: .file())
+  var replay: String?
+
+  @Option(help: .of("n", "Play the recording this many times as fast."))
+  var speed: Double?
+
   @Option(
     help: .of("file", "Faults as a JSON object, or as an array of them; --fault changes them."),
     completion: .file())
@@ -346,6 +362,13 @@ struct Simulate: AsyncParsableCommand {
     if Self.parts(teamTopic).contains("") { throw ValidationError("--team-topic is empty") }
     if topics.count > 1, topics.contains("any") {
       throw ValidationError("--topic any cannot be used with other topics")
+    }
+    if like != nil, rules != nil {
+      throw ValidationError("give either --like or --rules: both set the faults")
+    }
+    if speed != nil, replay == nil { throw ValidationError("--speed needs --replay") }
+    if let speed, !(speed > 0 && speed <= 1e9) {
+      throw ValidationError("--speed must be above 0, and at most 1000000000")
     }
     if certificates.isEmpty { throw ValidationError("--certificates is empty") }
     if let parent, parent <= 0 { throw ValidationError("--parent \(parent) is not a process") }
@@ -458,7 +481,7 @@ struct Simulate: AsyncParsableCommand {
     configuration.channelsPort = channelsPort.map(Int.init)
     configuration.channelsMax = channelsMax
     configuration.appsWithoutBroadcasts = noBroadcasts
-    configuration.isSandbox = environment == .sandbox
+    configuration.isSandbox = environment.map { $0 == .sandbox } ?? (like != .production)
     if let subscriptions {
       configuration.subscriptions = try named("--subscriptions") {
         try ListFile.subscriptions(at: subscriptions)
@@ -480,6 +503,10 @@ struct Simulate: AsyncParsableCommand {
     if !topics.isEmpty { configuration.rules.topic = topics == ["any"] ? .any : .only(topics) }
     if !teamTopic.isEmpty { configuration.rules.teamTopics = Self.parts(teamTopic) }
     configuration.faults = try faults()
+    if let replay {
+      let recording = try named("--replay") { try Recording(at: replay) }
+      configuration.replay = Replay(recording, speed: speed ?? 1)
+    }
     if let ledger {
       configuration.ledger = try named("--ledger") {
         try RecordFile(path: ledger, logger: logger)
@@ -508,7 +535,7 @@ struct Simulate: AsyncParsableCommand {
   private func faults() throws -> FaultRules {
     var faults = FaultRules()
     if let rules { faults = try named("--rules") { try FaultRules(at: rules) } }
-    for option in fault {
+    for option in (like?.faults ?? []) + fault {
       do throws(JSONError) {
         try faults.adopt(option: option)
       } catch {

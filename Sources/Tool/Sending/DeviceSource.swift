@@ -1,5 +1,6 @@
 import Client
 import JSON
+import Simulator
 
 /// The devices or channels of one run, from the command line or from a list, each with its payload.
 final class DeviceSource {
@@ -12,11 +13,17 @@ final class DeviceSource {
   private let kind: Addressee.Kind
   private let template: Template
   private let list: DeviceList?
+  /// Pushes of a recording, instead of a list.
+  let replayed: [Recording.Push]
   private var named: ArraySlice<String>
   private var number = 0
 
   /// `named` has the devices or channels on the command line, if there is no list.
-  init(_ kind: Addressee.Kind, named: [String], list: DeviceList?, template: Template) {
+  init(
+    _ kind: Addressee.Kind, named: [String], list: DeviceList?, template: Template,
+    replayed: [Recording.Push] = []
+  ) {
+    self.replayed = replayed
     self.kind = kind
     self.template = template
     self.list = list
@@ -25,6 +32,7 @@ final class DeviceSource {
 
   /// The share of the list that has been read; nil if its length is unknown.
   var share: Double? {
+    if !replayed.isEmpty { return min(1, Double(number) / Double(replayed.count)) }
     guard let list, let size = list.size, size > 0 else { return nil }
     return min(1, Double(list.position) / Double(size))
   }
@@ -35,6 +43,12 @@ final class DeviceSource {
   /// The device is nil if `wanted` rejects its number, which saves the work for it.
   func next(where wanted: (Int) -> Bool) throws(FileFault) -> (number: Int, device: Device?)? {
     number += 1
+    if !replayed.isEmpty {
+      guard number <= replayed.count else { return nil }
+      let push = replayed[number - 1]
+      let to = Addressee(token: push.token)
+      return (number, .ready(number: number, to: to, payload: push.payload))
+    }
     guard let list else {
       guard let text = named.popFirst() else { return nil }
       return (number, device(Array(text.utf8), nil))
@@ -101,5 +115,16 @@ final class DeviceSource {
     }
     if case .string("start") = event { return true }
     return false
+  }
+}
+
+extension Recording.Push {
+  /// A payload of the recorded size.
+  fileprivate var payload: [UInt8] {
+    let (start, end) = (Array("{\"aps\":{\"alert\":\"".utf8), Array("\"}}".utf8))
+    let room = bytes - start.count - end.count
+    if room >= 0 { return start + [UInt8](repeating: UInt8(ascii: "x"), count: room) + end }
+    let least = Array("{\"aps\":{}}".utf8)
+    return least + [UInt8](repeating: UInt8(ascii: " "), count: max(0, bytes - least.count))
   }
 }

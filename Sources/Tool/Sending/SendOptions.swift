@@ -3,6 +3,7 @@ import CAPNS
 import Client
 import CommandOptions
 import Glibc
+import Simulator
 
 /// The options of `apns send`, and what follows from them.
 struct SendOptions: ParsableArguments {
@@ -71,6 +72,27 @@ struct SendOptions: ParsableArguments {
     completion: .file())
   var metrics: String?
 
+  @Option(
+    help: ArgumentHelp(
+      """
+      Record the requests, their responses and the ends of connections in this file, with hashed \
+      tokens and without payloads, for --replay here and in apns simulate. HTTP/2 only.
+      """, valueName: "file"),
+    completion: .file())
+  var record: String?
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      Instead of tokens and a payload: send what a recording has, at its times and in its sizes, to \
+      stand-ins of its devices, which apns simulate --replay knows.
+      """, valueName: "file"),
+    completion: .file())
+  var replay: String?
+
+  @Option(help: .of("n", "Play --replay this many times as fast."))
+  var speed: Double?
+
   @Flag(help: "Continue the list where --results ends.")
   var resume = false
 
@@ -135,6 +157,8 @@ struct SendOptions: ParsableArguments {
   func validate() throws {
     if isBroadcast {
       try validateBroadcast()
+    } else if replay != nil {
+      try validateReplay()
     } else if tokens.isEmpty, list == nil {
       throw ValidationError("no devices: give tokens or --tokens")
     } else if !tokens.isEmpty, list != nil {
@@ -153,6 +177,13 @@ struct SendOptions: ParsableArguments {
       payload.payload == "-" || (payload.payload == nil && !payload.hasFlags)
     {
       throw ValidationError("standard input cannot be both the list and the payload")
+    }
+    if record != nil, wire == .binary || isBroadcast {
+      throw ValidationError("--record is for notifications to devices over HTTP/2")
+    }
+    if speed != nil, replay == nil { throw ValidationError("--speed needs --replay") }
+    if let speed, !(speed > 0 && speed <= 1e9) {
+      throw ValidationError("--speed must be above 0, and at most 1000000000")
     }
     if let rate, !(rate > 0) { throw ValidationError("--rate \(rate) would send nothing") }
     if connections < 1 || connections > 64 {
@@ -187,6 +218,17 @@ struct SendOptions: ParsableArguments {
     }
     if let deadline, !(deadline >= 0.001 && deadline <= 1e6) {
       throw ValidationError("--deadline must be 0.001 to 1000000 seconds")
+    }
+  }
+
+  private func validateReplay() throws {
+    for (name, isThere) in [
+      ("a token", !tokens.isEmpty), ("--tokens", list != nil), ("--rate", rate != nil),
+      ("a payload", payload.payload != nil || payload.hasFlags), ("--apns-id", apnsID != nil),
+      ("--live-activity", activity.liveActivity != nil), ("--push-type", pushType != nil),
+      ("--protocol binary", wire == .binary), ("--results", results != nil),
+    ] where isThere {
+      throw ValidationError("--replay cannot be used with \(name)")
     }
   }
 
@@ -244,7 +286,25 @@ struct SendOptions: ParsableArguments {
     return delivery
   }
 
+  /// For a push of a recording.
+  func delivery(of push: Recording.Push) -> Delivery {
+    var delivery = delivery
+    delivery.priority = priority ?? push.priority ?? 0
+    if let kind = push.type.flatMap(PushKind.init(rawValue:)) {
+      delivery.pushType = kind.pushType
+      delivery.topic = topic.map { TopicKind.topic(of: $0, for: kind.rawValue) }
+    }
+    return delivery
+  }
+
+  func recorder() throws -> Recorder? {
+    guard let record, !dryRun else { return nil }
+    let delivery = RecordedDelivery(type: pushKind?.rawValue, priority: priority ?? 0)
+    return try Exit.refusing("--record") { try Recorder(record, delivery) }
+  }
+
   func template() throws -> Template {
+    if replay != nil { return Template([], hasFields: false) }
     if activity.liveActivity != nil { return try activityTemplate() }
     var source: [UInt8]
     if payload.payload == nil, payload.hasFlags {

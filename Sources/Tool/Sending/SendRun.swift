@@ -2,6 +2,7 @@ import ArgumentParser
 import CAPNS
 import Client
 import JSON
+import Simulator
 
 /// One run of `apns send`: reads the list, fills in the template, sends, and records outcomes.
 struct SendRun {
@@ -18,6 +19,9 @@ struct SendRun {
   private let template: Template
   private let source: DeviceSource
   private let results: ResultFile?
+  private let recorder: Recorder?
+  /// When the first push of a recording is due.
+  private var replayBegan: Double?
   private var metrics: MetricsFile?
   private let progress: ProgressLine
   private var session: PushSession?
@@ -25,7 +29,7 @@ struct SendRun {
   /// The outcomes of earlier runs for devices without an outcome in this one.
   private var earlier = OutcomeCounts()
   private var output = ""
-  private var isChecked = false
+  private var isChecked: Bool
   private var isConnected = false
   /// Devices of the list so far, with any outcome.
   private var begun = 0
@@ -44,6 +48,7 @@ struct SendRun {
     self.options = options
     self.credentials = credentials
     self.template = template
+    isChecked = options.replay != nil
     progress = ProgressLine(
       every: options.json && Terminal.columns(of: .error) == nil ? 0 : options.progress)
     var list: DeviceList?
@@ -60,9 +65,16 @@ struct SendRun {
       }
     }
     metrics = options.metrics.map { MetricsFile($0) }
+    var replayed: [Recording.Push] = []
+    if let path = options.replay {
+      replayed = try Exit.refusing("--replay") { try Recording(at: path).pushes }
+        .filter { !$0.isAgain }
+      if replayed.isEmpty { throw Exit.refusal("--replay: \(path): has no pushes") }
+    }
     source = DeviceSource(
       options.kind, named: options.isBroadcast ? options.channel : options.tokens, list: list,
-      template: template)
+      template: template, replayed: replayed)
+    recorder = try options.recorder()
     guard let path = options.results, !options.dryRun else {
       results = nil
       return
@@ -87,7 +99,9 @@ struct SendRun {
     if options.dryRun { return try check() }
     var wanted = options.sessionOptions(credentials)
     wanted.waitMaxMS = Self.slice
-    if options.verbose > 0 { wanted.log = lines(options.verbose) }
+    if options.verbose > 0 || recorder != nil { wanted.log = lines(options.verbose) }
+    // The recorded provider may have sent what these checks refuse.
+    if options.replay != nil { wanted.checks = -1 }
     let session = try Exit.refusing {
       try PushSession(wanted, credentials: credentials, delivery: options.delivery)
     }
@@ -99,6 +113,7 @@ struct SendRun {
       try settle(session)
       writeMetrics(session)
       if lastSent > 0 { try results?.end(lastSent) }
+      try recorder?.finish()
     } catch let fault as FileFault {
       progress.clear()
       session.close(within: 0)
@@ -111,8 +126,13 @@ struct SendRun {
 
   /// The session's log on standard error, between two updates of the progress.
   private func lines(_ verbosity: Int) -> SessionLines {
-    let progress = progress
-    return SessionLines(upTo: verbosity > 1 ? APNS_LOG_TRACE : APNS_LOG_INFO) { line in
+    let (progress, recorder) = (progress, recorder)
+    let shown = [0, APNS_LOG_INFO.rawValue, APNS_LOG_TRACE.rawValue][min(verbosity, 2)]
+    return SessionLines(
+      upTo: recorder == nil ? apns_log_level_t(rawValue: shown) : APNS_LOG_TRACE
+    ) { line in
+      recorder?.take(line)
+      if line.level.rawValue > shown { return }
       progress.clear()
       let name =
         switch line.level {
@@ -191,7 +211,7 @@ struct SendRun {
           if !isChecked { try checkFirst(payload) }
           guard try connect(session) else { return }
           try results?.begin(number)
-          try pace(session)
+          try pace(session, number)
           let sent = SentNotification(
             number: number, token: to.token, channel: to.channel, isAgain: isAgain)
           guard try send(sent, payload, session) else { return }
@@ -210,6 +230,10 @@ struct SendRun {
   private mutating func send(
     _ sent: SentNotification, _ payload: [UInt8], _ session: PushSession
   ) throws -> Bool {
+    if !source.replayed.isEmpty {
+      session.change(options.delivery(of: source.replayed[sent.number - 1]))
+    }
+    recorder?.send(sent.token)
     var lostSince: Double?
     var hasReportedLoss = false
     while true {
@@ -219,16 +243,21 @@ struct SendRun {
       } catch {
         if error.status == APNS_ERR_ARGUMENT {
           let to = Addressee(token: sent.token, channel: sent.channel)
+          recorder?.takeBack(sent.token)
           take(.refused(sent.number, to, error.message))
           return true
         }
         if error.status != APNS_ERR_FULL {
           guard error.isConnection else {
+            recorder?.takeBack(sent.token)
             failure = error
             return false
           }
           let isSlice = error.status == APNS_ERR_TIMEOUT
-          if isSlice, Interruption.times > 0 { return false }
+          if isSlice, Interruption.times > 0 {
+            recorder?.takeBack(sent.token)
+            return false
+          }
           // A response shows that the service is reachable.
           let since = max(lostSince ?? Clock.now, lastOutcome)
           lostSince = since
@@ -241,6 +270,7 @@ struct SendRun {
             hasReportedLoss = true
           }
           if lost >= options.patience || Interruption.times > 0 {
+            recorder?.takeBack(sent.token)
             failure = error
             return false
           }
@@ -252,15 +282,22 @@ struct SendRun {
   }
 
   /// Waits until the next notification is due.
-  private mutating func pace(_ session: PushSession) throws {
-    guard let rate = options.rate else { return }
-    // A delay is not compensated by a burst.
-    nextDue = max(nextDue, Clock.now - 0.05)
+  private mutating func pace(_ session: PushSession, _ number: Int) throws {
+    if !source.replayed.isEmpty {
+      let began = replayBegan ?? Clock.now
+      replayBegan = began
+      nextDue = began + Double(source.replayed[number - 1].at) / 1000 / (options.speed ?? 1)
+    } else if options.rate != nil {
+      // A delay is not compensated by a burst.
+      nextDue = max(nextDue, Clock.now - 0.05)
+    } else {
+      return
+    }
     while Clock.now < nextDue, Interruption.times == 0 {
       _ = try? session.flush()
       try takeOutcomes(session, within: Int32(min(100, max(1, (nextDue - Clock.now) * 1000))))
     }
-    nextDue += 1 / rate
+    if let rate = options.rate { nextDue += 1 / rate }
   }
 
   /// Sending is more important than its metrics: a full disk does not stop it.
@@ -304,6 +341,7 @@ struct SendRun {
 
   private mutating func take(_ outcome: SendOutcome) {
     tally.add(outcome)
+    recorder?.take(outcome)
     if let before = results?.done.open(outcome.sent.number) { earlier.forget(before) }
     // An expired notification had no response.
     if outcome.kind != .expired { lastOutcome = Clock.now }
@@ -311,13 +349,14 @@ struct SendRun {
       results.write(outcome.json)
     } else if options.json {
       output += outcome.json + "\n"
-    } else if options.listFile == nil || outcome.kind != .accepted {
+    } else if options.listFile == nil && options.replay == nil || outcome.kind != .accepted {
       output += outcome.text + "\n"
     }
   }
 
   private mutating func write() throws(FileFault) {
     try results?.flush()
+    try recorder?.flush()
     guard !output.isEmpty else { return }
     progress.clear()
     StandardStream.output.write(output)

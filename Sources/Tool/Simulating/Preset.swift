@@ -1,0 +1,19 @@
+import ArgumentParser
+
+/// Named sets of faults.
+enum Preset: String, CaseIterable, ExpressibleByArgument {
+  case production
+
+  static let help =
+    "Set faults as a name says; --fault changes them. production: what providers report of "
+    + "Apple's service, "
+    + reported.map { "--fault \($0)" }.joined(separator: ", ") + ", --environment production"
+
+  /// Documentation/SIMULATOR-RULES.md has the sources.
+  private static let reported = [
+    "streams_max=1000", "streams_after_rejection=1", "token_renewal_over=connection",
+    "goaway_age_s=7200-86400", "gone_delay_s=3600-2592000",
+  ]
+
+  var faults: [String] { Self.reported }
+}
