@@ -1,11 +1,14 @@
 """Runs Examples/python and the Python code in README.md and Documentation, and checks the output that
 they promise."""
 
+import hashlib
+import json
 import pathlib
 import re
 import subprocess
 import sys
 
+import libapns
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -115,6 +118,34 @@ def test_the_page_about_moving(start, certificates):
     token = "token = '5f79cfda4d01aa3a'\n"
     said = run_program("import libapns\n" + token + program, simulator, certificates)
     assert said.startswith("5f79cfda4d01aa3a rejected: BadDeviceToken (HTTP 400): "), said
+
+
+@needs_http2
+def test_recorder(start, tmp_path):
+    """What it records is played again by the simulator."""
+    sys.path.append(str(EXAMPLE))
+    from recorder import Recorder
+
+    def session(simulator, **options):
+        who = libapns.Credentials(certificate_file=simulator.ready["provider"], ca_file=simulator.ready["ca"])
+        return libapns.Session(who, host="127.0.0.1", port=simulator.ready["http2_port"], **options)
+
+    bad, good, payload = "ba" * 32, "0d" * 32, b'{"aps":{"alert":"Hello"}}'
+    simulator = start("--http2-port", "0", faults={"bad_tokens": [bad], "bad_reason": "Unregistered"})
+    recorder = Recorder(str(tmp_path / "day.jsonl"))
+    with session(simulator, log=recorder.line) as pushing:
+        for token in (bad, good):
+            pushing.send(token, payload, user_data=recorder.sending(token, payload))
+        for event in pushing.events(None):
+            recorder.outcome(event)
+    lines = [json.loads(line) for line in (tmp_path / "day.jsonl").read_text().splitlines()]
+    assert [line["event"] for line in lines[1:]][:1] == ["opened"]
+    told = {line["device"]: line["status"] for line in lines[1:] if line["event"] == "push"}
+    assert sorted(told.values()) == [200, 410] and not {bad, good} & set(told)
+    with session(start("--http2-port", "0", "--replay", tmp_path / "day.jsonl")) as pushing:
+        for device in told:
+            pushing.send(hashlib.sha256(device.encode()).digest(), payload, user_data=device)
+        assert {event.user_data: event.http_status for event in pushing.events(None)} == told
 
 
 def write(path, text):
