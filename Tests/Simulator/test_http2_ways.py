@@ -50,6 +50,8 @@ WAYS = {
     "window_bytes": ({"window_bytes": 1000}, lambda seen: seen.settings[4] == 1000),
     "credit_share": ({"credit_share": 0}, lambda seen: seen.room == 65535),
     "no_pong": ({"no_pong": True}, lambda seen: (seen.pongs, seen.statuses) == (0, GOOD)),
+    "streams_after_rejection": (
+        {"streams_after_rejection": 2, "bad_every": 1}, lambda seen: seen.statuses == [400] * COUNT and seen.settings[3] == 2),
     "services": (
         {"services": "pushes", "bad_every": 1, "bad_reason": "TooManyRequests"},
         lambda seen: seen.statuses == [429] * COUNT),
@@ -80,7 +82,9 @@ TOKENS = {
     "token_renewal_min_s": ({"token_renewal_min_s": 0}, ((200, None), (200, None), (200, None))),
     "token_renewal_over": ({"token_renewal_over": "key"}, ((200, None), SOON, SOON)),
 }
-EVERY = {**WAYS, **ON_BEGINNINGS, **TOKENS}
+# Over time: test_production.py.
+LATER = {"goaway_age_s": ({"goaway_age_s": 7200}, None), "gone_delay_s": ({"gone_delay_s": [5, 9]}, None)}
+EVERY = {**WAYS, **ON_BEGINNINGS, **TOKENS, **LATER}
 
 
 def as_ever(seen):

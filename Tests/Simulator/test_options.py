@@ -11,6 +11,7 @@ import pytest
 from simulator import ROOT, tool
 
 PAGE = (ROOT / "Documentation/SIMULATOR.md").read_text()
+RECORDINGS = (ROOT / "Documentation/RECORDINGS.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -212,7 +213,8 @@ def test_page_rules(start, tmp_path):
 def test_page_commands(certificates, tmp_path):
     """Unchanged except for the ports."""
     commands = [line.split("#")[0].split() for line in re.findall(r"^apns simulate.*", PAGE, re.MULTILINE)]
-    assert len(commands) == 8
+    assert len(commands) == 10
+    (tmp_path / "day.jsonl").write_text(re.findall(r"```json\n(.*?)```", RECORDINGS, re.DOTALL)[0])
     (tmp_path / "MyApp" / "fr.lproj").mkdir(parents=True)
     (tmp_path / "MyApp" / "fr.lproj" / "Localizable.strings").write_text('"KEY" = "texte";')
     (tmp_path / "rules.json").write_text(re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)[0])

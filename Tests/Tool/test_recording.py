@@ -32,7 +32,7 @@ def day(tool, start, tmp_path):
     """Records a bad day, and returns its totals."""
     (tmp_path / "rules.json").write_text(json.dumps([
         {"connections": 1, "goaway_after": 20, "goaway_reason": "Shutdown", "reset_every": 7},
-        {"connections": 2, "cut_after": 15, "cut": "reset"}]))
+        {"connections": 2, "cut_after": 15, "cut": "close_notify"}]))
     simulator = start("--rules", tmp_path / "rules.json", control=True)
     for number, reason, times in (
             (3, "Unregistered", None), (9, "BadDeviceToken", None), (30, "Shutdown", 2), (44, "TooManyRequests", 1)):
@@ -53,7 +53,7 @@ def test_a_recorded_day_is_played_again(tool, start, tmp_path, day):
     assert seen[("push", 410, "Unregistered", None, None)] == 1
     assert seen[("push", None, None, "REFUSED_STREAM", None)] >= 2
     assert seen[("goaway", None, "Shutdown", None, "NO_ERROR")] == 1
-    assert seen[("reset", None, None, None, None)] == 1
+    assert seen[("closed", None, None, None, None)] == 1
     simulator = start("--replay", tmp_path / "day.jsonl", "--speed", 10)
     ran = tool("send", *http2(simulator), "--replay", "day.jsonl", "--speed", 10, "--record", "again.jsonl", "--json")
     again = json.loads(ran.stdout.splitlines()[-1])
