@@ -149,7 +149,7 @@ def test_goaway_at_its_time(play):
 @pytest.mark.parametrize("name", ["reset", "closed"])
 def test_an_answer_that_the_end_prevented_comes_on_the_next_connection(play, name):
     simulator = play(
-        push("a", (410,), ms=1000), push("b", ms=1), event(name, at=LATER), push("b", (200,), connection=2, at=LATER))
+        push("a", (410,), ms=1000), push("b", ms=1), push("other", (500,)), event(name, at=LATER), push("b", (200,), connection=2, at=LATER))
     with Client(simulator) as client:
         client.request(token=stand_in("a"), flush=False)
         client.request(token=stand_in("b"))

@@ -193,14 +193,16 @@ final class PushHandler: ChannelDuplexHandler {
     }
   }
 
-  private func close(_ context: ChannelHandlerContext, _ ending: Faults.Ending) {
+  private func close(
+    _ context: ChannelHandlerContext, _ ending: Faults.Ending, after pause: TimeAmount = .zero
+  ) {
     if isClosing { return }
     isClosing = true
     phase = .discarding
     giveBack(streams.keys)
     scheduler.forget()
     GracefulClose.begin(
-      context.channel, after: .zero, fault: ending,
+      context.channel, after: pause, fault: ending,
       timeout: hasSentGoAway ? Self.timeout : GracefulClose.timeout)
   }
 
@@ -518,7 +520,8 @@ final class PushHandler: ChannelDuplexHandler {
     switch end.manner {
     case .close(let ending):
       logger.info("\(ending.rawValue), as recorded")
-      close(context, ending)
+      // RST would destroy the responses that the client has not read.
+      close(context, ending, after: GracefulClose.pause)
     case .goAway(let error, let reason):
       inBatch {
         // GOAWAY with a higher ID does not say that the client may send these again.

@@ -156,7 +156,7 @@ struct Simulate: AsyncParsableCommand {
   @Option(
     help: """
       The service to simulate over HTTP/2: sandbox or production. Responses of the sandbox have \
-      apns-unique-id. Default: sandbox, without --like.
+      apns-unique-id. Default: sandbox, or production with --like production.
       """)
   var environment: SimulatedEnvironment?
 

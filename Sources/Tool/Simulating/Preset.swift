@@ -5,9 +5,8 @@ enum Preset: String, CaseIterable, ExpressibleByArgument {
   case production
 
   static let help =
-    "Set faults as a name says; --fault changes them. production: what providers report of "
-    + "Apple's service, "
-    + reported.map { "--fault \($0)" }.joined(separator: ", ") + ", --environment production"
+    "A set of faults, which --fault changes. production has what providers report of Apple's "
+    + "service, " + reported.joined(separator: ", ") + ", and --environment production."
 
   /// Documentation/SIMULATOR-RULES.md has the sources.
   private static let reported = [
