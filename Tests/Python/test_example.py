@@ -122,7 +122,7 @@ def test_the_page_about_moving(start, certificates):
 
 @needs_http2
 def test_recorder(start, tmp_path):
-    """What it records is played again by the simulator."""
+    """The simulator plays its recording."""
     sys.path.append(str(EXAMPLE))
     from recorder import Recorder
 

@@ -4,7 +4,7 @@ import JSON
 struct RecordedEvent {
   enum Content {
     case push(Recording.Push)
-    /// A connection is open, after so many milliseconds.
+    /// A connection is open. `took`: the milliseconds that it needed.
     case opened(took: Int)
     case ended(Int, RecordedEnd.Manner)
     case refused

@@ -1,8 +1,8 @@
 import COpenSSL
 import JSON
 
-/// What a provider recorded of a service: its pushes with their responses, and the ends of its
-/// connections. Times are in milliseconds since its first connection was open.
+/// A provider's record of a service: its pushes with their responses, and the ends of its connections.
+/// Times are in milliseconds since its first connection was open.
 package struct Recording: Sendable {
   package struct Push: Sendable {
     enum Answer: Sendable {

@@ -42,7 +42,7 @@ struct Attempt {
   }
 }
 
-/// What all pushes of a run have in common.
+/// The fields that all pushes of a run share.
 struct RecordedDelivery {
   var type: String?
   var priority: UInt8 = 0
