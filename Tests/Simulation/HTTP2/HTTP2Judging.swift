@@ -39,6 +39,7 @@ extension HTTP2World {
       }
       ledger.asked[index].isEndRead = true
       ledger.answersRead += 1
+      ledger.asked[index].turn = ledger.answersRead
       ledger.sent[ledger.asked[index].number].answered = index
       connection.hasReadAnswer = true
       // A draining connection stays so.
@@ -458,11 +459,13 @@ extension HTTP2World {
       ledger.toldAccepted += 1
       if !reportsAccepted, !pushed.isTelling { violate("\(number) is told, and not wanted") }
       checkAccepted(number)
+      checkTurn(number)
       checkIdentifier(number, event)
     case .rejected(let status, let reason):
       met(.rejectedEvents)
       ledger.toldRejected += 1
       checkRejected(number, status, reason, event)
+      checkTurn(number)
       checkIdentifier(number, event)
     case .cancelled:
       met(.cancelledEvents)
@@ -479,6 +482,15 @@ extension HTTP2World {
       ledger.toldUnknown += 1
       checkUnknown(number)
     }
+  }
+
+  /// Outcomes come in the order of the responses, unless another try was to follow.
+  private func checkTurn(_ number: Int) {
+    guard !pushed.isTelling, !isAnsweredEarly, ledger.sent[number].answered >= 0 else { return }
+    let asked = ledger.asked[ledger.sent[number].answered]
+    if asked.status != 200, asksAgain(asked) { return }
+    if asked.turn < ledger.lastTurn { violate("\(number) is told after a later response") }
+    ledger.lastTurn = asked.turn
   }
 
   func checkAccepted(_ number: Int) {

@@ -114,6 +114,8 @@ struct Asked {
   var bodySent = 0
   var isStatusRead = false
   var isEndRead = false
+  /// Its number among the responses that the session has read in full.
+  var turn = 0
   /// If set, the service processed it and resets the stream with this code after the status.
   var resetBehind: UInt32?
 }
@@ -128,6 +130,8 @@ struct HTTP2Ledger {
   var asked: [Asked] = []
   var connections = 0
   var answersRead = 0
+  /// The response of the notification that was reported last.
+  var lastTurn = 0
   var told = 0
   var toldAccepted = 0
   var toldRejected = 0
@@ -140,7 +144,7 @@ struct HTTP2Ledger {
   init() { sent = .allocate(capacity: Self.maximum) }
 
   mutating func reset() {
-    (taken, connections, answersRead, firstWaiting) = (0, 0, 0, 0)
+    (taken, connections, answersRead, firstWaiting, lastTurn) = (0, 0, 0, 0, 0)
     (told, toldAccepted, toldRejected, toldUnknown, goneTold) = (0, 0, 0, 0, 0)
     asked.removeAll(keepingCapacity: true)
     lastOfDevice.removeAll(keepingCapacity: true)
