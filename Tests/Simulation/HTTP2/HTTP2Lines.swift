@@ -84,10 +84,12 @@ extension HTTP2World {
 
   // MARK: Waiting
 
-  /// Notifications that never get a response, or may end connections, keep no others waiting.
+  /// Notifications that never get a response, or may end connections, keep no others waiting, and
+  /// neither does a suspension of the process.
   private func checkOthersGoOn(until time: Int64) {
     // A service that is gone has not seen new requests. A connection for the others may be opening.
-    guard scenario.isPoisonOnly, scenario.devices == 0, time - clock > 50_000_000, !lacksToken,
+    guard scenario.isPoisonOnly || scenario.isSuspendedOnly, scenario.devices == 0,
+      time - clock > 50_000_000, !lacksToken,
       !lines.contains(where: {
         $0.phase == .opening || $0.phase == .open && ($0.isDeaf || !$0.hasReadSettings)
       })

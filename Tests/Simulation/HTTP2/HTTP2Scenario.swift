@@ -59,6 +59,8 @@ struct HTTP2Scenario {
 
   /// The only fault is notifications that end their connections, or are never answered.
   var isPoisonOnly = false
+  /// The only fault is that the process is suspended.
+  var isSuspendedOnly = false
 
   private static let topic: StaticString = "com.example.app"
 
@@ -77,9 +79,15 @@ struct HTTP2Scenario {
   /// All good notifications get through, no matter how the poison and the silent ones behave.
   private mutating func leaveOnlyPoison(_ dice: inout Dice) {
     isPoisonOnly = true
+    leaveNoFaults()
+    given.session.delivery = 0
+    killers = dice.pick([0, 3, 20, 100])
+    silent = killers == 0 ? dice.pick([3, 20, 100]) : dice.pick([0, 0, 3, 20])
+  }
+
+  private mutating func leaveNoFaults() {
     faults = NetworkFaults()
     (faults.delayMax, faults.openingMax) = (5_000_000, 50_000_000)
-    given.session.delivery = 0
     (
       given.session.peer.connect_timeout_ms, given.tuning.write_timeout_ms,
       given.tuning.answer_timeout_ms
@@ -91,8 +99,17 @@ struct HTTP2Scenario {
     answerDelayMax = min(answerDelayMax, 50_000_000)
     // The session could abandon a request that waits for flow control while the caller is away.
     (windowMin, creditDelayMax, payloadSizes) = (65_535, 0, 1...100)
-    killers = dice.pick([0, 3, 20, 100])
-    silent = killers == 0 ? dice.pick([3, 20, 100]) : dice.pick([0, 0, 3, 20])
+  }
+
+  /// The process is often suspended for longer than answers may take, while few streams are free.
+  mutating func leaveOnlySuspensions(_ dice: inout Dice) {
+    (isPoisonOnly, isSuspendedOnly) = (false, true)
+    leaveNoFaults()
+    (killers, silent) = (0, 0)
+    faults.lapseMax = 3_000_000_000
+    given.tuning.answer_timeout_ms = 200
+    given.tuning.ping_after_ms = -1
+    streamsMax = dice.pick([1, 2, 7])
   }
 
   /// The apns-id identifies a notification, because others have its token too. A gone device would
