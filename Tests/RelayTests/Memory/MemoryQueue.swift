@@ -6,8 +6,18 @@ import Synchronization
 /// A queue in this process's memory. It keeps every rule of a queue except that it survives
 /// kill -9.
 final class MemoryQueue: QueueEngine {
+  /// A call of a worker.
+  enum Call: Equatable {
+    case heartbeat
+    case look(isAnythingThere: Bool)
+  }
+
   /// How often IDs were looked up.
   let lookups = Atomic(0)
+  /// Only tests tell of changes.
+  let news = QueueNews()
+  /// Called at the end of each of these calls.
+  let called = Mutex<(@Sendable (Call) -> Void)?>(nil)
 
   private struct Row {
     var number: Int64
@@ -146,8 +156,15 @@ final class MemoryQueue: QueueEngine {
     state.withLock { $0.workers[workerID.number] != nil }
   }
 
+  func watch(
+    _ part: QueuePart, of app: String, _ tell: @escaping @Sendable () -> Void
+  ) -> QueueNews.Watch? { news.watch(part, of: app, tell) }
+
+  private func note(_ call: Call) { called.withLock { $0 }?(call) }
+
   func reclaim(silentSince: Int64, at now: Int64) -> Int {
-    state.withLock { state in
+    defer { note(.heartbeat) }
+    return state.withLock { state in
       var together: [String: Int] = [:]
       for row in state.rows {
         if let name = row.worker.flatMap({ state.workers[$0]?.name }) {
@@ -242,9 +259,11 @@ final class MemoryQueue: QueueEngine {
   }
 
   func isAnythingThere(app: String, at now: Int64) -> Bool {
-    state.withLock { state in
+    let isThere = state.withLock { state in
       state.rows.contains { $0.content.app == app && $0.worker == nil && $0.due <= now }
     }
+    note(.look(isAnythingThere: isThere))
+    return isThere
   }
 
   func nextDue(app: String, lanes: [Lane], at now: Int64) -> Int64? {
