@@ -12,6 +12,8 @@ final class RedisClusterServers {
   }
 
   private static let count = 3
+  /// Suites run side by side, and each test empties the servers.
+  static let turn = DispatchSemaphore(value: 1)
   nonisolated(unsafe) private static var kept: RedisClusterServers?
   private let directory: TestDirectory
   private(set) var nodes: [Node] = []
@@ -30,7 +32,11 @@ final class RedisClusterServers {
     return servers
   }
 
-  static func endShared() { kept = nil }
+  static func endShared() {
+    turn.wait()
+    kept = nil
+    turn.signal()
+  }
 
   private init() throws {
     directory = try TestDirectory()

@@ -54,14 +54,22 @@ final class RedisPlace: QueuePlace {
   }
 }
 
-/// The cluster that all tests share, emptied. One test at a time uses it.
-struct ClusterPlace: QueuePlace {
+/// The cluster that all tests share, emptied. One test at a time has it.
+final class ClusterPlace: QueuePlace {
   let cluster: RedisClusterServers
 
   init() throws {
-    cluster = try RedisClusterServers.shared()
-    try cluster.empty()
+    RedisClusterServers.turn.wait()
+    do {
+      cluster = try RedisClusterServers.shared()
+      try cluster.empty()
+    } catch {
+      RedisClusterServers.turn.signal()
+      throw error
+    }
   }
+
+  deinit { RedisClusterServers.turn.signal() }
 
   func open() throws -> any QueueEngine { try RedisQueue(cluster.address) }
 
