@@ -169,6 +169,11 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       connection.pointee.askedAt = now
       return
     }
+    // The program may come back so late that the PING is only written now.
+    if connection.pointee.codec.pointee.hasUnwritten {
+      connection.pointee.askedAt = now
+      return
+    }
     guard try hearOut(connection), connection.pointee.phase == .open,
       connection.pointee.codec.pointee.isAsked
     else { return }
