@@ -95,7 +95,7 @@ class Queue:
 
     def held(self):
         """Returns the IDs of the entries that relays hold."""
-        return {identifier for identifier, in self.rows("SELECT id FROM entries WHERE worker IS NOT NULL")}
+        return {identifier for identifier, in self.rows("SELECT id FROM held JOIN entries USING (number)")}
 
     def gone(self):
         return [one for one, in self.rows("SELECT token FROM gone WHERE app = 'shop'")]

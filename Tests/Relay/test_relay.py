@@ -187,7 +187,7 @@ def test_what_kills_its_relays_is_a_dead_letter(start, relay, queue):
     for delivery in range(1, 6):
         one.start().wait_ready()
         simulator.wait("/counters", lambda counters: counters["received"] >= delivery)
-        assert queue.value("SELECT deliveries FROM entries") == delivery
+        assert queue.value("SELECT deliveries FROM held") == delivery
         one.kill()
     simulator.control("DELETE", "/faults")
     queue.add({"id": "good", "token": token(2)})
@@ -270,7 +270,7 @@ def test_no_more_is_claimed_than_the_window_holds(start, relay, queue):
     simulator.wait("/counters", lambda counters: counters["received"] >= 10)
     # Long enough for it to look for work, without room in its window.
     wait_until(lambda: one.metric("apns_relay_claimed_entries_total"), "it claims nothing")
-    assert one.metric("apns_relay_claimed_entries_total") == 10 and queue.value("SELECT count(*) FROM entries WHERE worker IS NOT NULL") == 10
+    assert one.metric("apns_relay_claimed_entries_total") == 10 and queue.value("SELECT count(*) FROM held") == 10
     simulator.control("DELETE", "/faults")
     one.kill()
     one.start().wait_ready().wait_done()
@@ -349,7 +349,7 @@ def test_who_was_away_itself_does_not_judge(start, relay, queue):
     queue.add(*({"id": identifier("away", n), "token": token(n)} for n in range(60)))
     for one in relays:
         one.start().wait_ready()
-    wait_until(lambda: queue.value("SELECT count(DISTINCT worker) FROM entries WHERE worker IS NOT NULL") == 3, "not all have entries")
+    wait_until(lambda: queue.value("SELECT count(DISTINCT worker) FROM held") == 3, "not all have entries")
     with queue.open() as database:
         database.execute("BEGIN IMMEDIATE")
         heard, = database.execute("SELECT max(heard) FROM workers").fetchone()
@@ -753,7 +753,7 @@ def test_a_full_disk_loses_nothing(start, relay, queue):
     one.wait_said("outcomes cannot be recorded")
     wait_until(lambda: one.get("/readyz")[0] == 503, "it reports that it is ready")
     assert "the disk is full" in one.get("/readyz")[1]
-    assert queue.value("SELECT count(*) FROM entries WHERE worker IS NOT NULL") == 20
+    assert queue.value("SELECT count(*) FROM held") == 20
     queue.rows("DROP TRIGGER full")
     one.wait_done()
     assert queue.counts() == {"accepted": 100} and len(pushes(simulator)) == 100

@@ -142,7 +142,7 @@ def test_a_slow_one_holds_up_nobody(simulator, giver, relay, queue):
         one = relay(
             simulator, queue=queue, app={"credentials": giver.credentials}, settings={"lease": "3s"}).start().wait_ready()
         queue.add({"id": "a", "token": token(1)})
-        wait_until(lambda: queue.value("SELECT count(*) FROM entries WHERE worker IS NOT NULL") == 1, "it is not claimed")
+        wait_until(lambda: queue.value("SELECT count(*) FROM held") == 1, "it is not claimed")
         first = queue.value("SELECT heard FROM workers")
         wait_until(lambda: queue.value("SELECT heard FROM workers") > first + 6000, "the worker is silent")
         # A producer is not delayed, nor is a second relay.

@@ -27,7 +27,9 @@ import Testing
   }
 
   func outcome(_ position: Int = 0, _ kind: PushOutcome.Kind = .accepted) -> PushOutcome {
-    PushOutcome(position: position, token: "5f79cfda", kind: kind)
+    var outcome = PushOutcome(position: position, token: "5f79cfda", kind: kind)
+    if kind == .accepted { outcome.httpStatus = 200 }
+    return outcome
   }
 
   func join(_ queue: any QueueEngine) throws -> WorkerID {

@@ -82,7 +82,8 @@ import Testing
     }
     func finish(_ kind: PushOutcome.Kind = .accepted) throws {
       let workerID = try queue.join(app: "shop", named: "test", at: now)
-      let outcome = PushOutcome(position: 0, token: "00", kind: kind)
+      var outcome = PushOutcome(position: 0, token: "00", kind: kind)
+      if kind == .accepted { outcome.httpStatus = 200 }
       try queue.record(
         queue.claim(workerID, room: 9, at: now).map { EntryUpdate($0, [outcome], .finished) },
         by: workerID, at: now)
@@ -101,7 +102,7 @@ import Testing
     #expect(try place.strings("SELECT id FROM ids") == [])
     // Its outcome has a repaired ID.
     #expect(try add("x'5AEB'") == 1)
-    try finish()
+    try finish(.refused)
     var filter = OutcomeFilter()
     filter.ids = ["Z\u{FFFD} (entry 4)"]
     let page = try queue.outcomes(filter, app: "shop", after: "0")
@@ -109,6 +110,65 @@ import Testing
     #expect(try place.strings("SELECT entry FROM ids") == ["4"])
     #expect(try queue.trim(before: now + 1) == 1)
     #expect(try place.strings("SELECT id FROM ids") == [])
+  }
+
+  /// The entries of a claim are a range, and other programs may change rows in it.
+  @Test func aClaimHasItsEntriesAlone() throws {
+    let queue = try place.open()
+    func add(_ ids: ClosedRange<Int>) throws {
+      _ = try queue.enqueue(
+        ids.map { NewEntry(app: "shop", id: "\($0)", token: "00", payload: "{}") }, at: now)
+    }
+    func held() throws -> [String] {
+      try place.strings(
+        """
+        SELECT id || ' ' || held.worker || ' ' || held.deliveries FROM held
+          JOIN entries USING (number) ORDER BY number
+        """)
+    }
+    func end(_ entry: Entry) -> EntryUpdate {
+      EntryUpdate(entry, [PushOutcome(position: 0, token: "00", kind: .accepted)], .finished)
+    }
+    try add(1...9)
+    let one = try queue.join(app: "shop", named: "test", at: now)
+    let other = try queue.join(app: "shop", named: "test", at: now)
+    var got = try queue.claim(one, room: 3, at: now)
+    let others = try queue.claim(other, room: 2, at: now)
+    got += try queue.claim(one, room: 1, at: now) + queue.claim(one, room: 1, at: now)
+    #expect(got.map(\.content.id) == ["1", "2", "3", "6", "7"])
+    #expect(
+      try held()
+        == ["1", "2", "3", "4", "5", "6", "7"].map {
+          "\($0) \(["4", "5"].contains($0) ? other.number : one.number) 1"
+        })
+    // Nothing changes what is held.
+    try place.write("UPDATE entries SET due = 1")
+    try place.write("UPDATE entries SET lane = 'urgent'")
+    #expect(
+      try place.strings("SELECT id FROM entries WHERE due = 1 AND lane = 'urgent'") == ["8", "9"])
+    #expect(try queue.depths(at: now)["shop"]?.claimed == 7)
+    #expect(try queue.depths(at: now)["shop"]?.ready == 2)
+    // What comes back is not held, although claims surround it.
+    try queue.record([EntryUpdate(got[1], [], .released(at: nil))], by: one, at: now)
+    try place.write("UPDATE entries SET due = 0, lane = 'normal' WHERE id IN ('2', '8')")
+    #expect(try held().count == 6)
+    #expect(try queue.claim(other, room: 9, at: now).map(\.content.id) == ["9", "2", "8"])
+    // A claim ends with its last entry.
+    try queue.record([got[0], got[4]].map(end), by: one, at: now)
+    #expect(try place.strings("SELECT first || ' ' || last FROM claims") == ["1 3", "4 5", "6 7"])
+    try queue.record([end(got[3])], by: one, at: now)
+    #expect(try place.strings("SELECT first || ' ' || last FROM claims") == ["1 3", "4 5"])
+    try queue.leave(other, line: "gone", at: now)
+    #expect(
+      try place.strings("SELECT id || ' ' || deliveries FROM entries")
+        == ["2 1", "3 0", "4 1", "5 1", "8 1", "9 1"])
+    #expect(try held() == ["3 \(one.number) 1"])
+    let back = try queue.claim(one, room: 9, at: now)
+    #expect(back.map(\.content.id) == ["9", "2", "4", "5", "8"])
+    try queue.record((back + [got[2]] + others).map(end), by: one, at: now)
+    #expect(try place.strings("SELECT id FROM entries") == [])
+    #expect(try place.strings("SELECT first FROM claims") == [])
+    #expect(try place.ends().count == 9)
   }
 
   /// Statements of many rows treat each row as its own statement would.
@@ -120,7 +180,7 @@ import Testing
     let got = try queue.claim(workerID, room: 99, at: now)
     #expect(got.map(\.deliveries) == .init(repeating: 1, count: 70))
     #expect(
-      try place.strings("SELECT DISTINCT worker || ' ' || deliveries FROM entries")
+      try place.strings("SELECT DISTINCT worker || ' ' || deliveries FROM held")
         == ["\(workerID.number) 1"])
     let ends = got.map {
       EntryUpdate($0, [PushOutcome(position: 0, token: "00", kind: .accepted)], .finished)
@@ -153,7 +213,8 @@ import Testing
     let own = apps.indices.filter { apps[$0] == "shop" }
     #expect(got.map(\.content.id) == own.map { "\($0)" })
     #expect(
-      try place.strings("SELECT app || worker || deliveries FROM entries WHERE deliveries > 0")
+      try place.strings(
+        "SELECT app || held.worker || held.deliveries FROM held JOIN entries USING (number)")
         == own.map { _ in "shop\(workerID.number)1" })
     let long = String(repeating: "e", count: 300)
     let ends = got.map { entry in

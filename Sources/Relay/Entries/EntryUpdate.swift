@@ -84,6 +84,13 @@ package struct EntryUpdate: Equatable, Sendable {
     return hasOne
   }
 
+  /// Whether APNs has responded, which it does only for entries with valid text.
+  var wasSent: Bool {
+    var wasSent = false
+    forEachOutcome { if $0.pointee.httpStatus > 0 { wasSent = true } }
+    return wasSent
+  }
+
   /// Passes each outcome by pointer, because a copy would retain its strings.
   @inline(__always)
   func forEachOutcome(_ body: (UnsafePointer<PushOutcome>) -> Void) {

@@ -53,7 +53,7 @@ extension SQLiteQueue {
       for row in try Row.fetchAll(
         database,
         sql: """
-          SELECT coalesce(campaign, ''), worker IS NOT NULL, count(*), sum(CASE
+          SELECT coalesce(campaign, ''), number IN (SELECT number FROM held), count(*), sum(CASE
             WHEN tokens IS NULL OR NOT json_valid(tokens) THEN 1
             ELSE max(1, json_array_length(tokens) - (SELECT count(*) FROM outcomes
               WHERE entry = entries.number)) END)

@@ -217,7 +217,7 @@ package final class SQLiteQueue: QueueEngine {
       for row in try Row.fetchAll(
         database,
         sql:
-          "SELECT name, count(*) FROM workers JOIN entries ON worker = workers.number GROUP BY name"
+          "SELECT name, count(*) FROM workers JOIN held ON worker = workers.number GROUP BY name"
       ) {
         together[row[0]] = row[1]
       }
@@ -267,6 +267,7 @@ package final class SQLiteQueue: QueueEngine {
   private func release(
     _ database: Database, _ worker: Int64, isAlone: Bool, at now: Int64, _ line: String
   ) throws -> Int {
+    try SQLiteClaims(database).end(of: worker)
     // An entry with many devices that got some responses makes progress, and is not to blame
     // either.
     let isToBlame =
@@ -299,7 +300,8 @@ package final class SQLiteQueue: QueueEngine {
     }
     try database.execute(
       sql: """
-        UPDATE entries SET worker = NULL, history = coalesce(history || char(10), '') || ?
+        UPDATE entries SET worker = NULL, due = max(1, due),
+          history = coalesce(history || char(10), '') || ?
         WHERE worker = ?
         """, arguments: [line, worker])
     let count = database.changesCount
@@ -319,8 +321,8 @@ package final class SQLiteQueue: QueueEngine {
     WHERE app = ? AND lane = ? AND worker IS NULL AND due > 0 AND due <= ? ORDER BY due, number
     """
   private static let new = """
-    SELECT \(columns) FROM entries WHERE app = ? AND lane = ? AND worker IS NULL AND due = 0
-    ORDER BY number
+    SELECT \(columns) FROM entries WHERE app = ?1 AND lane = ?2 AND worker IS NULL AND due = 0
+      AND number > \(SQLiteClaims.last) ORDER BY number
     """
 
   /// Entries that were in crashes, the least suspicious first.
@@ -396,6 +398,7 @@ package final class SQLiteQueue: QueueEngine {
           arguments: [workerID.number]) == 1
       else { return [] }
       var collected = Collected(left: room, budget: budget)
+      var fresh: [(lane: Lane, places: Range<Int>)] = []
       let lines = inOrder ? SQLiteLines(database, workerID.app) : nil
       let hasSuspects = try Self.hasSuspects(database)
       if hasSuspects {
@@ -408,8 +411,12 @@ package final class SQLiteQueue: QueueEngine {
         for lane in lanes where collected.left > 0 {
           var later = try HotStatement(database, Self.later, workerID.app, lane.rawValue, now)
           try collected.take(&later, lines)
+          let count = collected.entries.count
           var new = try HotStatement(database, Self.new, workerID.app, lane.rawValue)
           try collected.take(&new, lines)
+          if count < collected.entries.count {
+            fresh.append((lane, count..<collected.entries.count))
+          }
         }
       }
       if collected.lacksRoom, collected.entries.isEmpty, try !isAnythingHeld(database) {
@@ -418,7 +425,12 @@ package final class SQLiteQueue: QueueEngine {
       try lines?.block(collected.blocked)
       try HotStatement.run(
         database, "UPDATE entries SET worker = ?, deliveries = deliveries + 1 WHERE number",
-        workerID.number, numbers: collected.entries.map(\.number))
+        workerID.number, numbers: collected.numbers(except: fresh.map(\.places)))
+      for (lane, places) in fresh {
+        try SQLiteClaims(database).add(
+          collected.entries[places.first!].number...collected.entries[places.last!].number, lane,
+          workerID)
+      }
       // In place, because a copy would retain all strings.
       for index in collected.entries.indices {
         let number = collected.entries[index].number
@@ -441,7 +453,7 @@ package final class SQLiteQueue: QueueEngine {
 
   private func isAnythingHeld(_ database: Database) throws -> Bool {
     try Bool.fetchOne(
-      database, sql: "SELECT EXISTS (SELECT 1 FROM entries WHERE worker IS NOT NULL)") == true
+      database, sql: "SELECT EXISTS (SELECT 1 FROM held)") == true
   }
 
   /// The rows read for a claim.
@@ -460,6 +472,11 @@ package final class SQLiteQueue: QueueEngine {
     init(left: Int, budget: Int64) {
       self.left = left
       self.budget = budget
+    }
+
+    func numbers(except places: [Range<Int>]) -> [Int64] {
+      entries.indices.filter { place in !places.contains { $0.contains(place) } }
+        .map { entries[$0].number }
     }
 
     mutating func take(
@@ -571,6 +588,7 @@ package final class SQLiteQueue: QueueEngine {
   }
 
   private static let fewUpdates = 64
+  private static let end = "DELETE FROM entries WHERE number"
   /// The worker still holds the entry by this delivery.
   private static let isHeld = "number = ? AND worker = ? AND deliveries = ?"
 
@@ -580,9 +598,10 @@ package final class SQLiteQueue: QueueEngine {
     guard !updates.isEmpty else { return }
     try change { database in
       var updates = updates
+      let claims = SQLiteClaims(database)
       for place in updates.indices where updates[place].isByOrder {
         let isHeld = try HotStatement.finds(
-          database, "SELECT 1 FROM entries WHERE \(Self.isHeld)",
+          database, "SELECT 1 FROM held WHERE \(Self.isHeld)",
           updates[place].number, workerID.number, Int64(updates[place].deliveries))
         if !isHeld { updates[place].dropOrders() }
       }
@@ -599,10 +618,16 @@ package final class SQLiteQueue: QueueEngine {
       }
       try Self.add(updates, at: now, database)
       var ends: [Int64] = []
+      var quickEnds: [Int64] = []
+      let hasLines = try HotStatement.finds(database, "SELECT 1 FROM lines LIMIT 1")
       for place in updates.indices {
         // Most are not copied, because a copy would retain all strings.
         if updates[place].disposition == .finished, !updates[place].hasLostToken {
-          ends.append(updates[place].number)
+          if hasLines || !updates[place].wasSent {
+            ends.append(updates[place].number)
+          } else {
+            quickEnds.append(updates[place].number)
+          }
           continue
         }
         let update = updates[place]
@@ -614,6 +639,9 @@ package final class SQLiteQueue: QueueEngine {
             try Self.recordToken(
               database, GoneToken(token: outcome.token.text, since: since), update.app, at: now)
           }
+        }
+        if update.disposition != .held, update.disposition != .finished {
+          try claims.write(update.number, of: workerID.number)
         }
         switch update.disposition {
         case .held: break
@@ -632,7 +660,7 @@ package final class SQLiteQueue: QueueEngine {
         case .released(let due):
           try database.execute(
             sql: """
-              UPDATE entries SET worker = NULL, deliveries = deliveries - 1, due = coalesce(?, due)
+              UPDATE entries SET worker = NULL, deliveries = deliveries - 1, due = max(1, coalesce(?, due))
               WHERE \(Self.isHeld)
               """, arguments: [due, update.number, workerID.number, update.deliveries])
         case .dead(let line):
@@ -652,7 +680,11 @@ package final class SQLiteQueue: QueueEngine {
           if database.changesCount == 1 { ends.append(update.number) }
         }
       }
-      try HotStatement.run(database, "DELETE FROM entries WHERE number", numbers: ends)
+      try HotStatement.run(database, Self.end, numbers: ends)
+      sqlite3_set_last_insert_rowid(database.sqliteConnection, SQLiteSchema.quickEnd)
+      defer { sqlite3_set_last_insert_rowid(database.sqliteConnection, 0) }
+      try HotStatement.run(database, Self.end, numbers: quickEnds)
+      try claims.trim(of: workerID.number)
     }
   }
 
@@ -708,32 +740,33 @@ package final class SQLiteQueue: QueueEngine {
           SELECT app, lane, count(*) AS count FROM entries WHERE worker IS NULL AND due = 0
             GROUP BY app, lane
           UNION ALL
-          SELECT app, lane, count(*) FROM entries WHERE worker IS NULL AND due > 0 AND due = \(held)
-            GROUP BY app, lane)
-        GROUP BY app, lane
+          SELECT claims.app, claims.lane, -count(*) FROM claims CROSS JOIN entries
+            ON \(SQLiteClaims.isIn) GROUP BY claims.app, claims.lane
+          UNION ALL
+          SELECT app, lane, count(*) FROM entries
+            WHERE worker IS NULL AND due > 0 AND due IN (1, \(held)) GROUP BY app, lane)
+        GROUP BY app, lane HAVING sum(count) > 0
         """
       let oldest = try database.cachedStatement(
         sql: """
-          SELECT made FROM entries WHERE app = ? AND lane = ? AND worker IS NULL AND due = 0
-          ORDER BY number LIMIT 1
-          """)
-      let oldestBlocked = try database.cachedStatement(
-        sql: """
-          SELECT made FROM entries
-          WHERE app = ? AND lane = ? AND worker IS NULL AND due > 0 AND due = \(held)
-          ORDER BY number LIMIT 1
+          SELECT min(made) FROM (
+            SELECT made FROM entries WHERE number = (SELECT min(number) FROM entries
+              WHERE app = ?1 AND lane = ?2 AND worker IS NULL AND due = 0
+                AND number > \(SQLiteClaims.last))
+            UNION ALL SELECT made FROM entries WHERE number = (SELECT min(number) FROM entries
+              WHERE app = ?1 AND lane = ?2 AND worker IS NULL AND due > 0 AND due = 1)
+            UNION ALL SELECT made FROM entries WHERE number = (SELECT min(number) FROM entries
+              WHERE app = ?1 AND lane = ?2 AND worker IS NULL AND due > 0 AND due = \(held)))
           """)
       for row in try Row.fetchAll(database, sql: waiting) {
         let (app, lane): (String, String) = (row[0], row[1])
-        let made =
-          try Int64.fetchOne(oldest, arguments: [app, lane])
-          ?? Int64.fetchOne(oldestBlocked, arguments: [app, lane])
+        let made = try Int64.fetchOne(oldest, arguments: [app, lane])
         depths[app, default: QueueDepth()].waiting[Lane(rawValue: lane) ?? .normal] =
           QueueDepth.Waiting(count: row[2], ageS: made.map { max(0, Int((now - $0) / 1000)) } ?? 0)
       }
       try count(
         """
-        SELECT app, count(*) FROM entries WHERE worker IS NULL AND due > 0 AND due < \(PausedTime.due)
+        SELECT app, count(*) FROM entries WHERE worker IS NULL AND due > 1 AND due < \(PausedTime.due)
         GROUP BY app
         """, \.deferred)
       try count(
@@ -747,13 +780,9 @@ package final class SQLiteQueue: QueueEngine {
         WHERE worker IS NULL AND due > \(PausedTime.due) AND due < \(held)
         GROUP BY app
         """, \.paced)
-      // Counted by worker, because there is an index by worker.
-      let byWorker = """
-        SELECT app, (SELECT count(*) FROM entries WHERE worker = workers.number) FROM workers
-        """
-      for row in try Row.fetchAll(database, sql: byWorker) where (row[1] as Int) > 0 {
-        depths[row[0], default: QueueDepth()].claimed += row[1]
-      }
+      try count(
+        "SELECT app, count(*) FROM held JOIN workers ON workers.number = worker GROUP BY app",
+        \.claimed)
       try count("SELECT app, count(*) FROM dead GROUP BY app", \.dead)
       return depths
     }

@@ -97,7 +97,7 @@ extension SQLiteQueue {
       let held = try read { database in
         var held = try HotStatement(
           database,
-          "SELECT count(*), coalesce(sum(length(tokens)), 0) / 67 FROM entries WHERE worker IS NOT NULL"
+          "SELECT count(*), coalesce(sum(length(tokens)), 0) / 67 FROM held JOIN entries USING (number)"
         )
         _ = try held.step()
         return Self.cost(entries: held.int(0), notifications: held.int(0) + held.int(1))

@@ -1,12 +1,16 @@
 /// The tables of a queue in SQLite. Producers write `entries`, and read `outcomes`, `gone` and
 /// `dead`. Documentation/RELAY-QUEUE.md explains each column.
 package enum SQLiteSchema {
-  package static let version = 9
+  package static let version = 10
   /// "apns" in ASCII, by which the program `file` and this relay recognize the file.
   package static let applicationID = 0x6170_6E73
 
   /// The `due` of a blocked entry.
   package static let blocked: Int64 = 1 << 62
+
+  /// The last inserted row of a connection that ends entries whose outcomes it has just recorded, so
+  /// that the triggers have nothing to do.
+  static let quickEnd: Int64 = -1
 
   /// All lanes, as a list of SQL.
   static let lanes = Lane.allCases.map { "'\($0)'" }.joined(separator: ", ")
@@ -59,13 +63,42 @@ package enum SQLiteSchema {
       CHECK (typeof(deliveries) = 'integer' AND deliveries BETWEEN 0 AND 1000000000),
       CHECK (typeof(deferrals) = 'integer' AND deferrals BETWEEN 0 AND 1000000000)
     );
-    CREATE INDEX IF NOT EXISTS entries_new ON entries (app, lane, number)
+    CREATE INDEX IF NOT EXISTS entries_new ON entries (app, lane)
       WHERE worker IS NULL AND due = 0;
     CREATE INDEX IF NOT EXISTS entries_later ON entries (app, lane, due)
       WHERE worker IS NULL AND due > 0;
     CREATE INDEX IF NOT EXISTS entries_campaign ON entries (app, campaign, due)
       WHERE campaign IS NOT NULL;
     CREATE INDEX IF NOT EXISTS entries_held ON entries (worker) WHERE worker IS NOT NULL;
+
+    -- Private to the relays: new entries that a worker holds, which are those of this lane from first
+    -- to last with due 0. A claim of them changes no row of `entries`. Other held entries have their
+    -- `worker` in their row.
+    CREATE TABLE IF NOT EXISTS claims (
+      app TEXT NOT NULL,
+      lane TEXT NOT NULL,
+      first INTEGER NOT NULL,
+      last INTEGER NOT NULL,
+      worker INTEGER NOT NULL,
+      PRIMARY KEY (app, lane, first)
+    ) WITHOUT ROWID;
+    CREATE VIEW IF NOT EXISTS held AS
+      SELECT number, worker, deliveries FROM entries WHERE worker IS NOT NULL
+      UNION ALL
+      SELECT number, claims.worker, deliveries + 1 FROM claims CROSS JOIN entries
+        ON \(SQLiteClaims.isIn);
+    -- A program moves only entries that nobody holds, and none among those of a claim.
+    CREATE TRIGGER IF NOT EXISTS claims_keep BEFORE UPDATE OF app, lane, due ON entries
+      WHEN OLD.due = 0 AND OLD.worker IS NULL AND EXISTS (SELECT 1 FROM claims
+        WHERE app = OLD.app AND lane = OLD.lane AND OLD.number BETWEEN first AND last)
+      BEGIN SELECT RAISE(IGNORE); END;
+    CREATE TRIGGER IF NOT EXISTS claims_pass AFTER UPDATE OF app, lane, due ON entries
+      WHEN NEW.due = 0 AND NEW.worker IS NULL
+      BEGIN
+        UPDATE entries SET worker = 0, deliveries = deliveries + 1 WHERE number = NEW.number;
+        UPDATE entries SET worker = NULL, deliveries = deliveries - 1, due = 1
+          WHERE number = NEW.number;
+      END;
 
     -- One row for each notification with an outcome. A reader remembers the last number it has
     -- read. The outcomes of an entry have its number.
@@ -104,7 +137,8 @@ package enum SQLiteSchema {
     -- An ID without outcomes ends with its entry. The relay repairs invalid UTF-8 in the ID of an
     -- outcome.
     CREATE TRIGGER IF NOT EXISTS ids_end AFTER DELETE ON entries
-      WHEN NOT EXISTS (SELECT 1 FROM outcomes WHERE entry = OLD.number AND id = OLD.id)
+      WHEN last_insert_rowid() <> \(quickEnd)
+        AND NOT EXISTS (SELECT 1 FROM outcomes WHERE entry = OLD.number AND id = OLD.id)
       BEGIN
         DELETE FROM ids WHERE app = OLD.app AND id = OLD.id AND entry = OLD.number;
         INSERT OR IGNORE INTO ids SELECT app, id, entry FROM outcomes WHERE entry = OLD.number;
@@ -234,7 +268,7 @@ package enum SQLiteSchema {
     CREATE INDEX IF NOT EXISTS lines_entry ON lines (entry);
     -- When an entry ends in any way, the next entries in its lines are checked again.
     CREATE TRIGGER IF NOT EXISTS lines_end AFTER DELETE ON entries
-      WHEN EXISTS (SELECT 1 FROM lines WHERE entry = OLD.number)
+      WHEN last_insert_rowid() <> \(quickEnd) AND EXISTS (SELECT 1 FROM lines WHERE entry = OLD.number)
       BEGIN
         UPDATE entries SET due = 1 WHERE due = \(blocked) AND number IN (
           SELECT (SELECT min(next.entry) FROM lines AS next
