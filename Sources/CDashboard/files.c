@@ -61,20 +61,26 @@ static const unsigned char dump_js[] = {
 static const unsigned char keys_js[] = {
 #embed "../Dashboard/Resources/keys.js"
 };
-static const unsigned char pager_js[] = {
-#embed "../Dashboard/Resources/pager.js"
-};
 static const unsigned char payload_js[] = {
 #embed "../Dashboard/Resources/payload.js"
 };
 static const unsigned char reasons_js[] = {
 #embed "../Dashboard/Resources/reasons.js"
 };
-static const unsigned char search_js[] = {
-#embed "../Dashboard/Resources/search.js"
-};
 static const unsigned char seen_js[] = {
 #embed "../Dashboard/Resources/seen.js"
+};
+static const unsigned char history_js[] = {
+#embed "../Dashboard/Resources/history.js"
+};
+static const unsigned char list_js[] = {
+#embed "../Dashboard/Resources/list.js"
+};
+static const unsigned char matches_js[] = {
+#embed "../Dashboard/Resources/matches.js"
+};
+static const unsigned char snippets_js[] = {
+#embed "../Dashboard/Resources/snippets.js"
 };
 /* clang-format on */
 
@@ -101,11 +107,13 @@ static const struct dashboard_file files[] = {
     SCRIPT(address),
     SCRIPT(dump),
     SCRIPT(keys),
-    SCRIPT(pager),
     SCRIPT(payload),
     SCRIPT(reasons),
-    SCRIPT(search),
     SCRIPT(seen),
+    SCRIPT(history),
+    SCRIPT(list),
+    SCRIPT(matches),
+    SCRIPT(snippets),
 };
 
 const struct dashboard_file *dashboard_files(size_t *count_out) {

@@ -7,12 +7,10 @@ import Simulator
 enum PayloadFindings {
   private static let limit = 64
 
-  /// The number of findings, and whether one is an error, for the list.
-  static func summary(of push: RecentPush) -> String {
+  /// The number of findings, and whether one is an error.
+  static func summary(of push: RecentPush) -> (count: Int, hasError: Bool) {
     let payload = Array(push.payloadBytes)
-    if payload.isEmpty { return "\"findings\":0,\"error\":false" }
-    let (count, hasError) = LibraryFinding.summary(of: payload, limit: limit(push))
-    return "\"findings\":\(count),\"error\":\(hasError)"
+    return payload.isEmpty ? (0, false) : LibraryFinding.summary(of: payload, limit: limit(push))
   }
 
   static func all(of push: RecentPush) -> [String] {

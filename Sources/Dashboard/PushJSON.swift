@@ -5,14 +5,14 @@ import Simulator
 enum PushJSON {
   /// For the list and the lock screen.
   static func summary(_ push: RecentPush, _ strings: LocalizedStrings?) -> String {
-    let banner = PushBanner(push.payloadBytes, strings)?.json ?? "null"
+    let findings = PayloadFindings.summary(of: push)
     return """
-      {\(head(push)),"banner":\(banner),\(PayloadFindings.summary(of: push))}
+      {\(head(push, strings)),"findings":\(findings.count),"error":\(findings.hasError)}
       """
   }
 
   /// With all details.
-  static func details(_ push: RecentPush) -> String {
+  static func details(_ push: RecentPush, _ strings: LocalizedStrings?) -> String {
     var fields: [FrameMap.Field] = []
     var headers: [RecentPush.Header] = []
     switch push.form {
@@ -36,7 +36,7 @@ enum PushJSON {
       "[\(JSONLiteral.string($0.name)),\(JSONLiteral.string($0.value))]"
     }
     return """
-      {\(head(push)),"bytes":"\(TokenField.hex(push.bytes))",\
+      {\(head(push, strings)),"bytes":"\(TokenField.hex(push.bytes))",\
       "payload_offset":\(push.payload.lowerBound),\
       "payload_length":\(push.payload.count),\
       "fields":[\(fieldTexts.joined(separator: ","))],\
@@ -46,7 +46,7 @@ enum PushJSON {
       """
   }
 
-  private static func head(_ push: RecentPush) -> String {
+  private static func head(_ push: RecentPush, _ strings: LocalizedStrings?) -> String {
     """
     "number":\(push.number),"time":\(push.time),"connection":\(push.connection),\
     \(form(push.form)),"outcome":"\(push.outcome)",\
@@ -54,7 +54,8 @@ enum PushJSON {
     "duplicate":\(push.isDuplicate),"token":"\(TokenField.hex(push.token))",\
     "topic":\(JSONLiteral.string(push.topic)),"unique_id":\(JSONLiteral.string(push.uniqueIdentifier)),\
     "channel":\(JSONLiteral.string(push.broadcast?.channel)),"devices":\(number(push.broadcast?.devices)),\
-    "payload":\(JSONLiteral.string(String(decoding: push.payloadBytes, as: UTF8.self)))
+    "payload":\(JSONLiteral.string(String(decoding: push.payloadBytes, as: UTF8.self))),\
+    "banner":\(PushBanner(push.payloadBytes, strings)?.json ?? "null")
     """
   }
 

@@ -1,13 +1,19 @@
 import NIOHTTP1
 import Simulator
 
-/// Lists the recent pushes, shows one, downloads it, deletes it, or repeats it.
+/// Lists the recent pushes, finds, shows, downloads, deletes and repeats them.
 ///
-///     GET    /pushes?before=N&limit=N&language=L   the newest before N, the oldest first
+///     GET    /pushes?search=S&before=N&limit=N     the newest matches before N, the oldest first
+///     GET    /pushes?numbers=N,N,…                 these, as far as they are kept
+///     GET    /pushes/matches?search=S&after=N      the numbers of all matches after N
 ///     GET    /pushes/N                             with all its bytes
+///     GET    /pushes/N/changes?since=N             of its payload; by default since the device's
+///                                                  previous push
 ///     GET    /pushes/N/payload, /pushes/N/frame    the bytes as a file
 ///     DELETE /pushes/N
 ///     POST   /pushes/N/repeat                      sent to the gateway once more
+///
+/// `language=L` selects the language of the texts, which a search looks at too.
 struct PushRouter: Sendable {
   let recentPushes: RecentPushes
   let languages: Languages
@@ -19,8 +25,8 @@ struct PushRouter: Sendable {
   static func takes(_ path: String) -> Bool { path == Self.path || path.hasPrefix(Self.path + "/") }
 
   func respond(_ method: String, _ path: String, _ query: [String: String]) async -> Response {
-    if path == Self.path {
-      return method == "GET" ? page(query) : .fault(405, "\(path) takes GET")
+    if let list = [Self.path: page, Self.path + "/matches": matches][path] {
+      return method == "GET" ? list(query) : .fault(405, "\(path) takes GET")
     }
     let parts = path.dropFirst(Self.path.count + 1)
       .split(separator: "/", omittingEmptySubsequences: false)
@@ -30,7 +36,7 @@ struct PushRouter: Sendable {
     let verb = parts.count == 2 ? String(parts[1]) : ""
     guard
       let methods = [
-        "": ["GET", "DELETE"], "payload": ["GET"], "frame": ["GET"],
+        "": ["GET", "DELETE"], "changes": ["GET"], "payload": ["GET"], "frame": ["GET"],
         "repeat": ["POST"],
       ][verb]
     else { return .fault(404, "not found") }
@@ -41,11 +47,12 @@ struct PushRouter: Sendable {
       return .fault(404, "push \(number) is no longer kept")
     }
     switch verb {
+    case "changes": return changes(push, query)
     case "payload": return file(Array(push.payloadBytes), "push-\(number)-payload")
     case "frame": return file(push.bytes, "push-\(number)-frame")
     case "repeat": return await repeater.respond(push)
     default:
-      if method == "GET" { return .json(PushJSON.details(push)) }
+      if method == "GET" { return .json(details(push, query)) }
       // Another page may have deleted it.
       return recentPushes.delete(number)
         ? .json("{\"deleted\":\(number)}") : .fault(404, "push \(number) is no longer kept")
@@ -62,19 +69,99 @@ struct PushRouter: Sendable {
       ], body: .whole(bytes))
   }
 
-  private func page(_ query: [String: String]) -> Response {
-    var numbers: [String: Int] = [:]
-    for name in ["before", "limit"] {
-      guard let text = query[name] else { continue }
-      guard let number = Int(text), number >= 0 else {
-        return .fault(400, "\(name)=\(text) is not a number")
+  private func details(_ push: RecentPush, _ query: [String: String]) -> String {
+    PushJSON.details(push, languages.strings(for: query["language"]))
+  }
+
+  private func changes(_ push: RecentPush, _ query: [String: String]) -> Response {
+    let kept = recentPushes.kept
+    let other: RecentPush?
+    do throws(NumberFault) {
+      if let since = try Self.number("since", query) {
+        other = kept[since]
+        if other == nil { return .fault(404, "push \(since) is no longer kept") }
+      } else {
+        other = kept.newest(1, before: push.number) { $0.hasAddressee(of: push) }.pushes.first
       }
-      numbers[name] = number
+    } catch {
+      return .fault(400, error.description)
     }
-    let page = recentPushes.page(
-      before: numbers["before"] ?? .max, limit: min(numbers["limit"] ?? 100, Self.pageMax))
+    guard let other else { return .json("{\"since\":null,\"changes\":[]}") }
+    let changes = PayloadChanges.json(
+      from: Array(other.payloadBytes), to: Array(push.payloadBytes))
+    return .json("{\"since\":\(other.number),\"changes\":\(changes ?? "null")}")
+  }
+
+  private func page(_ query: [String: String]) -> Response {
     let strings = languages.strings(for: query["language"])
-    let pushes = page.recentPushes.map { PushJSON.summary($0, strings) }
-    return .json("{\"older\":\(page.hasOlder),\"pushes\":[\(pushes.joined(separator: ","))]}")
+    do throws(NumberFault) {
+      let kept = recentPushes.kept
+      if let numbers = try Self.numbers("numbers", query) {
+        return Self.list(numbers.prefix(Self.pageMax).compactMap { kept[$0] }, strings)
+      }
+      let search = PushSearch(query["search"] ?? "", strings)
+      let page = kept.newest(
+        min(try Self.number("limit", query) ?? 100, Self.pageMax),
+        before: try Self.number("before", query) ?? .max, where: search.matches)
+      return Self.list(page.pushes, strings, hasOlder: page.hasOlder)
+    } catch {
+      return .fault(400, error.description)
+    }
+  }
+
+  private static func list(
+    _ pushes: [RecentPush], _ strings: LocalizedStrings?, hasOlder: Bool = false
+  ) -> Response {
+    let texts = pushes.map { PushJSON.summary($0, strings) }
+    return .json("{\"older\":\(hasOlder),\"pushes\":[\(texts.joined(separator: ","))]}")
+  }
+
+  private func matches(_ query: [String: String]) -> Response {
+    do throws(NumberFault) {
+      let kept = recentPushes.kept
+      let search = PushSearch(
+        query["search"] ?? "", languages.strings(for: query["language"]))
+      let runs = kept.runs(after: try Self.number("after", query) ?? 0, where: search.matches)
+        .map { "[\($0.lowerBound),\($0.upperBound)]" }
+      return .json(
+        """
+        {"first":\(kept.first ?? kept.last + 1),"last":\(kept.last),"kept":\(kept.count),\
+        "dropped":\(kept.dropped),"seen":\(search.seen.map { "\($0)" } ?? "null"),\
+        "matches":[\(runs.joined(separator: ","))]}
+        """)
+    } catch {
+      return .fault(400, error.description)
+    }
+  }
+
+  private struct NumberFault: Error {
+    var description: String
+  }
+
+  private static func number(
+    _ name: String, _ query: [String: String]
+  ) throws(NumberFault) -> Int? {
+    try numbers(name, query)?.first
+  }
+
+  /// nil without that parameter.
+  private static func numbers(
+    _ name: String, _ query: [String: String]
+  ) throws(NumberFault) -> [Int]? {
+    guard let text = query[name] else { return nil }
+    var numbers: [Int] = []
+    for word in text.split(separator: ",", omittingEmptySubsequences: false) {
+      guard let number = Int(word), number >= 0 else {
+        throw NumberFault(description: "\(name)=\(word) is not a number")
+      }
+      numbers.append(number)
+    }
+    return numbers
+  }
+}
+
+extension RecentPush {
+  fileprivate func hasAddressee(of other: RecentPush) -> Bool {
+    token == other.token && broadcast?.channel == other.broadcast?.channel
   }
 }

@@ -99,9 +99,10 @@ class Chromium:
 
 
 class Page:
-    def __init__(self, browser, url, *, width=1440, height=900, scheme="light"):
+    def __init__(self, browser, url, *, width=1440, height=900, scheme="light", context=None):
         self.browser = browser
-        self.target = browser.call("Target.createTarget", url="about:blank")["targetId"]
+        where = {"browserContextId": context} if context else {}
+        self.target = browser.call("Target.createTarget", url="about:blank", **where)["targetId"]
         self.session = browser.call("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         self.call("Page.enable")
         self.call("Runtime.enable")
@@ -167,7 +168,7 @@ class Page:
 
     KEYS = {
         "Tab": (9, None), "Enter": (13, "\r"), " ": (32, " "), "ArrowDown": (40, None), "ArrowUp": (38, None),
-        "ArrowRight": (39, None), "ArrowLeft": (37, None), "Home": (36, None), "End": (35, None),
+        "ArrowRight": (39, None), "ArrowLeft": (37, None), "Home": (36, None), "End": (35, None), "PageDown": (34, None), "PageUp": (33, None),
         "Delete": (46, None), "Escape": (27, None), "/": (191, "/"), **{letter: (ord(letter.upper()), letter) for letter in "jknp"},
     }
 

@@ -5,6 +5,7 @@ import json
 import re
 import socket
 import time
+import urllib.parse
 
 import pytest
 from simulator import DEADLINE, TOKEN, enhanced, finish, framed, item, simple
@@ -68,12 +69,12 @@ def test_every_file_of_the_page_is_served_and_nothing_foreign_is_named_in_it(sha
         status, headers, body = fetch(simulator, path=path)
         assert status == 200, path
         text = body.decode()
-        assert "http://www.w3.org/2000/svg" in text or "://" not in text.replace("http://localhost", ""), path
+        assert "http://www.w3.org/2000/svg" in text or "://" not in text.replace("http://localhost", "").replace("https://${", ""), path
         for name in re.findall(r'(?:href|src)="([\w.]+)"|from "\./([\w.]+)"', text):
             other = "/" + (name[0] or name[1])
             if other not in seen and other not in waiting:
                 waiting.append(other)
-    assert len(seen) == 24
+    assert len(seen) == 26
     assert fetch(simulator, path="/nothing")[0] == 404
 
 
@@ -276,3 +277,88 @@ def test_a_run_ends_while_a_page_is_open(simulator):
     simulator.stop()
     idle.close()
     events.close()
+
+
+def test_a_search_is_the_simulator_s(simulator):
+    texts = ["first word", "second", "caf\u00e9 na\u00efve", "ALL CAPITALS", "third word"]
+    for number, text in enumerate(texts, 1):
+        payload = {"aps": {"alert": {"title": "Chess", "body": text}, **({"badgee": 1} if number == 2 else {})}, "n": number}
+        finish(simulator.connect(), enhanced(70 + number, bytes([number]) * 32, json.dumps(payload).encode()))
+    with simulator.connect() as sock:
+        sock.sendall(enhanced(7, token=b""))
+        assert sock.recv(6)
+    events = Events(simulator)
+    events.pushes(6)
+    events.close()
+
+    def answered(path, **query):
+        status, _, body = fetch(simulator, path=path + "?" + urllib.parse.urlencode(query, quote_via=urllib.parse.quote))
+        return json.loads(body) if status == 200 else status
+
+    def runs(search, **query):
+        return answered("/pushes/matches", search=search, **query)["matches"]
+
+    for search, expected in (
+        ("", [[1, 6]]), ("word", [[1, 1], [5, 5]]), ('"word"', [[1, 1], [5, 5]]), ('"first word"', [[1, 1]]), ("word first", [[1, 1]]),
+        ("-word", [[2, 4], [6, 6]]), ("CAF\u00c9", [[3, 3]]), ("capitals", [[4, 4]]), ("title", [[1, 5]]), ("chess -second", [[1, 1], [3, 5]]),
+        ("token:0303", [[3, 3]]), ("token:" + "04" * 32, [[4, 4]]), ("outcome:rejected", [[6, 6]]), ("-outcome:rej status:2", []),
+        ("findings:warning", [[2, 2]]), ("number:5", [[5, 5]]), ("protocol:binary -protocol:http/2", [[1, 6]]), ("is:nonsense", []),
+        ("73", [[3, 3]]), ("reason:token", [[6, 6]]), ("nosuch:name", []), ("-", []), ('"', [[1, 6]]),
+    ):
+        assert runs(search) == expected, search
+    assert runs("word", after=1) == [[5, 5]] and runs("", after=6) == []
+    whole = answered("/pushes/matches", search="-is:unseen word")
+    assert whole == {"first": 1, "last": 6, "kept": 6, "dropped": 0, "seen": True, "matches": [[1, 1], [5, 5]]}
+    # The summaries of the matches, in pages.
+    page = answered("/pushes", search="word", limit=1)
+    assert [push["number"] for push in page["pushes"]] == [5] and page["older"]
+    page = answered("/pushes", search="word", before=5)
+    assert [push["number"] for push in page["pushes"]] == [1] and not page["older"]
+    assert [push["number"] for push in answered("/pushes", numbers="2,99,4")["pushes"]] == [2, 4]
+    for path, query in (("/pushes", {"numbers": "1,,2"}), ("/pushes", {"numbers": "1,x"}), ("/pushes/matches", {"after": "x"})):
+        assert answered(path, **query) == 400
+    assert fetch(simulator, "POST", "/pushes/matches")[0] == 405
+
+
+def test_the_simulator_keeps_a_limited_number(start):
+    simulator = start("--dashboard-keeps", 2000)
+    for first in range(1, 5001, 500):
+        finish(simulator.connect(), b"".join(enhanced(number) for number in range(first, first + 500)))
+    events = Events(simulator)
+    events.next("pushes")
+    kept = json.loads(fetch(simulator, path="/pushes/matches")[2])
+    assert kept["last"] == 5000 and 2000 <= kept["kept"] < 2000 + 1024 and kept["dropped"] == 5000 - kept["kept"]
+    assert kept["matches"] == [[kept["first"], 5000]] and kept["first"] == kept["dropped"] + 1
+    assert fetch(simulator, path=f"/pushes/{kept['first'] - 1}")[0] == 404 and fetch(simulator, path=f"/pushes/{kept['first']}")[0] == 200
+    # Deleted ones leave gaps.
+    for number in (4000, 4001):
+        assert fetch(simulator, "DELETE", f"/pushes/{number}")[0] == 200
+    assert json.loads(fetch(simulator, path="/pushes/matches")[2])["matches"] == [[kept["first"], 3999], [4002, 5000]]
+    events.close()
+
+
+def test_the_changes_since_the_device_s_previous_push(simulator):
+    payloads = [
+        b'{"aps":{"alert":{"title":"Chess","body":"Your turn"},"badge":1},"moves":["e4","e5"],"game":7}', b"{}",
+        b'{"aps": {"alert": {"title": "Chess", "body": "You won"}, "badge": 1.0, "sound": "x"}, "moves": ["e4"], "game": 12345678901234567890}', b"no json",
+    ]
+    for number, payload in enumerate(payloads, 1):
+        finish(simulator.connect(), enhanced(number, bytes(32) if number == 2 else TOKEN, payload))
+    events = Events(simulator)
+    events.pushes(4)
+    events.close()
+
+    def changes(number, query=""):
+        status, _, body = fetch(simulator, path=f"/pushes/{number}/changes{query}")
+        return json.loads(body) if status == 200 else status
+
+    found = changes(3)
+    assert found["since"] == 1
+    assert [(one["path"], one["before"], one["after"]) for one in found["changes"]] == [
+        ("aps.alert.body", '"Your turn"', '"You won"'), ("aps.sound", None, '"x"'), ("moves[1]", '"e5"', None),
+        ("game", "7", "12345678901234567890"),
+    ]
+    assert changes(1) == {"since": None, "changes": []} and changes(4) == {"since": 3, "changes": None}
+    assert changes(3, "?since=3") == {"since": 3, "changes": []}
+    assert {one["path"] for one in changes(3, "?since=2")["changes"]} == {"aps", "moves", "game"}
+    assert changes(3, "?since=99") == 404 and changes(3, "?since=x") == 400 and changes(99) == 404

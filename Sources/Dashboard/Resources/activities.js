@@ -5,10 +5,13 @@ const SHOWN = 8;
 
 const STATES = { active: "Live", stale: "Stale", ended: "Ended" };
 
-/** The Live Activities that devices show on their lock screens, as the simulator knows them. */
+/** The Live Activities that a device shows on its lock screen, as the simulator knows them. */
 export class Activities {
-  draw({ activities }) {
-    const all = activities.filter(({ state }) => state !== "dismissed").reverse();
+  /** Those of all devices, in the order of their start. */
+  all = [];
+
+  draw(device) {
+    const all = this.all.filter(({ state, token }) => state !== "dismissed" && token === device).reverse();
     const shown = new Map(all.slice(0, SHOWN).map((activity) => [activity.number, activity]));
     reconcile(byId("activities"), [...shown.keys()], (number) => this.card(shown.get(number)),
       (element, number) => this.fill(element, shown.get(number)));

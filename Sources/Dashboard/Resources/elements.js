@@ -83,6 +83,18 @@ export async function order(method, path, body) {
   return { ok: response.ok, json };
 }
 
+/** Asks the simulator for JSON; parameters without a value are left out. */
+export async function asked(path, parameters = {}) {
+  const query = Object.entries(parameters).filter(([, value]) => value !== "" && value !== undefined)
+    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
+  try {
+    const response = await fetch(query === "" ? path : `${path}?${query}`);
+    return { ok: response.ok, json: await response.json() };
+  } catch {
+    return { ok: false, json: { error: "the simulator does not respond" } };
+  }
+}
+
 const TIME = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
 const two = (number) => String(number).padStart(2, "0");
 
@@ -91,6 +103,13 @@ export function clock(milliseconds) {
   const date = new Date(milliseconds);
   const year = date.getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" };
   return date.toLocaleString(undefined, { ...year, month: "short", day: "numeric", ...TIME });
+}
+
+/** Today's times without the day where there is little room. */
+export function briefMoment(milliseconds, attributes) {
+  const date = new Date(milliseconds);
+  const isBrief = matchMedia("(max-width: 1023px)").matches && date.toDateString() === new Date().toDateString();
+  return element(milliseconds, isBrief ? date.toLocaleTimeString(undefined, TIME) : clock(milliseconds), attributes);
 }
 
 /** Sortable, to the millisecond: 2010-05-01 12:00:00.000. */

@@ -1,9 +1,11 @@
 import { go, link } from "./address.js";
 import { dump } from "./dump.js";
-import { devices, foreign, fullMoment, make, order, rove, say, shortToken, visible } from "./elements.js";
+import { asked, devices, foreign, fullMoment, make, order, rove, say, shortToken, visible } from "./elements.js";
+import { history } from "./history.js";
+import { banner, hasBanner } from "./lockscreen.js";
 import { bytesOf, payloadBytes, readable } from "./payload.js";
 import { meaning } from "./reasons.js";
-import { repeatCommand } from "./repeat.js";
+import { snippets } from "./snippets.js";
 
 /** One push with its bytes and their meaning. */
 export class Inspector {
@@ -11,20 +13,23 @@ export class Inspector {
     this.element = element;
     this.section = element.closest("section");
     this.gateway = null;
+    this.language = "";
     this.number = null;
   }
 
   async show(number) {
     this.number = number;
-    if (number === null) return this.fill(empty("Pick a push to see its bytes."));
-    const response = await fetch(`pushes/${number}`);
-    const push = await response.json();
+    if (number === null) return this.fill();
+    const { ok, json } = await asked(`pushes/${number}`, { language: this.language });
     // The user has picked another push meanwhile.
     if (this.number !== number) return;
-    this.fill(...(response.ok ? this.parts(push) : [empty(push.error)]));
+    this.fill(...(ok ? this.parts(json) : [empty(json.error), this.close()]));
     this.section.scrollTop = 0;
     this.reveal();
-    if (response.ok) say(`push ${number}, ${push.outcome}`);
+    if (!ok) return;
+    say(`push ${number}, ${json.outcome}`);
+    const parts = await history(json, this.language);
+    if (this.number === number) this.element.append(...parts);
   }
 
   fill(...parts) {
@@ -50,9 +55,10 @@ export class Inspector {
       words === "" ? null : make("p", { class: "meaning" }, words),
       this.delivery(push),
       this.buttons(push),
+      !hasBanner(push) ? null : make("ol", { class: "shown-push", "aria-label": "As the device shows it" }, banner(push, go)),
+      ...this.payload(push),
       ...this.headers(push),
       ...this.frame(push),
-      ...this.payload(push),
     ].filter(Boolean);
   }
 
@@ -73,30 +79,25 @@ export class Inspector {
     const button = (id, text, act, isOff = false) =>
       make("button", { type: "button", id, disabled: isOff, on: { click: act } }, text);
     const download = (what, isOff) => (isOff ? null : make("a", { class: "download", href: `pushes/${number}/${what}`, download: "" }, `Download ${what}`));
-    const command = make("pre", { class: "command", tabindex: "0", "aria-label": "Command that repeats this push", hidden: true });
+    const program = make("pre", { class: "command", tabindex: "0", "aria-label": "Program that repeats this push", hidden: true });
     const cannotRepeat = push.repetition_fault !== null;
+    const all = snippets(push, this.gateway);
+    const form = make("select", { id: "form", "aria-label": "Copy as", disabled: cannotRepeat }, ...Object.keys(all).map((name) => make("option", {}, name)));
     const buttons = make("p", { class: "buttons" },
       button("repeat", "Repeat", () => repeat(number), cannotRepeat),
-      button("copy", "Copy command", () => this.copy(push, command), cannotRepeat),
+      make("span", { class: "joined" }, button("copy", "Copy as", () => copy(all[form.value](), program), cannotRepeat), form),
       button("delete", "Delete", () => this.delete()),
       button("removed", "App removed", async () => {
         if ((await order("POST", "control/unregistered", { token })).ok) say(`${shortToken(token)} is in the feedback now`);
       }, token === ""),
       download("payload", push.payload_length === 0), download("frame", push.bytes === ""),
       make("a", { class: "self", href: link(number) }, "Link"),
-      make("button", { type: "button", class: "back", on: { click: () => go(null) } }, "Back to the list"));
-    return make("div", {}, buttons, command);
+      this.close());
+    return make("div", {}, buttons, program);
   }
 
-  async copy(push, command) {
-    command.textContent = repeatCommand(push, this.gateway);
-    command.hidden = false;
-    try {
-      await navigator.clipboard.writeText(command.textContent);
-      say("the command is copied");
-    } catch {
-      say("the command is below the button: the browser does not allow copying");
-    }
+  close() {
+    return make("button", { type: "button", class: "back", on: { click: () => go(null) } }, "Close");
   }
 
   async delete() {
@@ -157,6 +158,17 @@ export class Inspector {
 }
 
 const empty = (text) => make("p", { class: "empty" }, text);
+
+async function copy(text, element) {
+  element.textContent = text;
+  element.hidden = false;
+  try {
+    await navigator.clipboard.writeText(text);
+    say("copied");
+  } catch {
+    say("the text is below the button: the browser does not allow copying");
+  }
+}
 
 async function repeat(number) {
   say(`push ${number} is sent again`);

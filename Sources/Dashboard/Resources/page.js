@@ -1,4 +1,4 @@
-import { go, read } from "./address.js";
+import { go, read, show } from "./address.js";
 import { byId, make, rove } from "./elements.js";
 import { listenForKeys } from "./keys.js";
 import { LockScreen } from "./lockscreen.js";
@@ -11,18 +11,15 @@ import { Channels } from "./channels.js";
 import { Connections } from "./connections.js";
 import { Deliveries } from "./deliveries.js";
 import { Faults } from "./faults.js";
-import { Pager } from "./pager.js";
 import { Seen } from "./seen.js";
 
 const inspector = new Inspector(byId("inspector"));
 const seen = new Seen();
-const pager = new Pager();
-const stream = new Stream(seen, pager);
-const lock = new LockScreen(go);
+const stream = new Stream(seen);
+const lock = new LockScreen(go, show, new Activities());
 const chart = new Chart(byId("chart"), byId("rate"));
 const devices = new Devices();
 const connections = new Connections();
-const activities = new Activities();
 const channels = new Channels();
 const deliveries = new Deliveries(go);
 const faults = new Faults();
@@ -39,9 +36,8 @@ function drawSoon() {
   // A timer, because a background tab gets no animation frames and still counts in its title.
   setTimeout(() => {
     isDue = false;
-    stream.count();
+    stream.refresh();
     if (stream.isPaused) return;
-    stream.draw();
     lock.draw();
     deliveries.draw();
     drawn = performance.now();
@@ -53,7 +49,7 @@ let source;
 
 function listen() {
   source?.close();
-  pager.language = language.value;
+  for (const part of [stream, lock, inspector]) part.language = language.value;
   source = new EventSource("events" + (language.value ? `?language=${encodeURIComponent(language.value)}` : ""));
   source.onopen = () => link("live");
   source.onerror = () => link("not connected");
@@ -70,8 +66,8 @@ function listen() {
   source.addEventListener("reset", forget);
   source.addEventListener("pushes", (event) => {
     const { skipped, pushes } = JSON.parse(event.data);
-    stream.add(pushes, skipped);
-    lock.add(pushes);
+    stream.hold(pushes);
+    lock.add(pushes, skipped);
     channels.add(pushes);
     deliveries.add(pushes);
     drawSoon();
@@ -91,7 +87,7 @@ function listen() {
     devices.draw(state.devices, state.feedback.unregistered);
     connections.draw(state.connections.connections);
     channels.draw(state.channels);
-    activities.draw(state.activities);
+    lock.offer(state.devices.newest, state.activities.activities);
     faults.draw(state.faults.faults);
   });
   source.addEventListener("wire", (event) => faults.drawWire(JSON.parse(event.data)));
@@ -144,8 +140,12 @@ function count(counters) {
 let isRouted = false;
 function route() {
   isRouted = true;
-  const { push } = read();
+  const { push, search, device } = read();
+  // The list gets its width before it scrolls to the push.
+  document.querySelector("main").dataset.open = push === null ? "" : "push";
+  stream.follow(search);
   stream.pick(push);
+  lock.choose(device);
   inspector.show(push);
   if (push === null) document.querySelector(".stream").scrollIntoView({ block: "start", behavior: "instant" });
 }
@@ -155,8 +155,6 @@ listenForKeys({
   "/": () => byId("search").focus(),
   j: () => stream.step(1),
   k: () => stream.step(-1),
-  n: () => stream.older(),
-  p: () => stream.newer(),
   "?": () => { byId("help").open = !byId("help").open; },
   Escape: () => { if (read().push !== null) go(null); },
   Delete: () => inspector.delete(),

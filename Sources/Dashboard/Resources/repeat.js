@@ -51,7 +51,8 @@ export function format(bytes) {
   }).join("");
 }
 
-function shell(word) {
+/** A word of a command, quoted for any shell if needed. */
+export function shell(word) {
   if (/^[\w@%+=:,./-]+$/.test(word)) return word;
   if (/^[ -~]*$/.test(word) && !word.includes("!")) return `'${word.replaceAll("'", "'\\''")}'`;
   return `"$(printf '${format(new TextEncoder().encode(word))}')"`;

@@ -49,8 +49,8 @@ export class Seen {
   }
 
   /* * The number of new pushes, in the tab's title. */
-  tell(count, hasMore) {
-    const title = count === 0 ? TITLE : `(${count}${hasMore ? "+" : ""}) ${TITLE}`;
+  tell(count) {
+    const title = count === 0 ? TITLE : `(${count}) ${TITLE}`;
     if (document.title !== title) document.title = title;
   }
 }

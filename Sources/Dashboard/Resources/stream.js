@@ -1,31 +1,36 @@
 import { go, keepSearch, read } from "./address.js";
-import { addressee, appName, byId, foreign, keepStop, make, moment, order, reconcile, rove, say } from "./elements.js";
-import { compile } from "./search.js";
+import { addressee, appName, asked, briefMoment, byId, foreign, make, order, say } from "./elements.js";
+import { VirtualList } from "./list.js";
+import { Matches, place } from "./matches.js";
 
-/** The number of pushes held while the list is live. The simulator keeps more, which pages fetch. */
-const HELD = 2000;
-const HELD_MOST = 12000;
-/** The number on one page of the list. */
-const DRAWN = 100;
+/** How many pushes the page holds; the simulator has the others. */
+const HELD = 3000;
+/** How long a person may pause within a word, in milliseconds. */
+const TYPING = 150;
 
+/** The list of pushes, and the search for them. */
 export class Stream {
-  constructor(seen, pager) {
+  constructor(seen) {
     this.seen = seen;
-    this.pager = pager;
+    this.language = "";
     this.isPaused = false;
     this.picked = null;
-    this.list = byId("rows");
     this.filters = byId("filters");
-    this.forget();
-    rove(this.list, ".row");
     this.filters.search.value = read().search;
+    this.list = new VirtualList(byId("rows"), { create: row, update: (element, number) => this.fill(element, number), drawn: () => this.fetch() });
+    this.forget();
+    this.listen();
+  }
+
+  listen() {
     this.filters.addEventListener("input", () => {
       keepSearch(this.query());
-      this.first();
-      this.fill();
+      clearTimeout(this.typing);
+      this.typing = setTimeout(() => this.find(), TYPING);
+      this.list.list.ariaBusy = "true";
     });
     this.filters.addEventListener("submit", (event) => event.preventDefault());
-    this.list.addEventListener("click", (event) => {
+    byId("rows").addEventListener("click", (event) => {
       const row = event.target.closest(".row");
       if (row) go(Number(row.parentElement.dataset.key));
     });
@@ -39,47 +44,18 @@ export class Stream {
       if ((await order("POST", "control/reset")).ok) say("counters, pushes, feedback and Live Activities are cleared");
     });
     byId("all-seen").addEventListener("click", () => {
-      this.seen.addAll(this.pushes.at(-1)?.number ?? 0);
+      this.seen.addAll(this.all.last);
       this.draw();
     });
-    byId("newer").addEventListener("click", () => this.newer());
-    byId("older").addEventListener("click", () => this.older());
   }
 
   forget() {
-    // The newest last, without gaps except for deleted ones.
-    this.pushes = [];
-    this.skipped = 0;
-    // The starts of the pages before this one; the first page is live.
-    this.pages = [];
-    this.anchor = Infinity;
-    this.pager.forget();
+    /** Pushes by number, those used last at the end. */
+    this.held = new Map();
+    this.all = new Matches("", this.language);
     // The same pushes may read differently now.
-    this.list.replaceChildren();
-  }
-
-  add(pushes, skipped) {
-    this.skipped += skipped;
-    if (skipped > 0) {
-      // A page or a search fetches the skipped ones when it needs them.
-      this.pushes = [];
-      this.pager.hasOlder = true;
-    }
-    this.pushes.push(...pushes);
-    this.trim();
-  }
-
-  /* * Not on every call, because it moves all remaining elements. */
-  trim() {
-    const limit = this.pages.length === 0 ? HELD : HELD_MOST;
-    if (this.pushes.length <= limit * 1.5) return;
-    this.pushes.splice(0, this.pushes.length - limit);
-    this.pager.hasOlder = true;
-  }
-
-  remove(numbers) {
-    const gone = new Set(numbers);
-    this.pushes = this.pushes.filter(({ number }) => !gone.has(number));
+    this.list.list.replaceChildren();
+    this.find();
   }
 
   /** The search field, and the choices in the lists next to it. */
@@ -89,130 +65,159 @@ export class Stream {
     return [search.trim(), ...more].filter(Boolean).join(" ");
   }
 
-  /** The newest matches first, at most `limit`. */
-  matches(limit) {
-    const isMeant = compile(this.query());
-    const seen = (number) => this.seen.has(number);
-    const found = [];
-    for (let index = this.pushes.length - 1; index >= 0 && found.length < limit; index -= 1) {
-      const push = this.pushes[index];
-      if (push.number <= this.anchor && isMeant(push, seen)) found.push(push);
+  /** Begins a search. */
+  find() {
+    this.typing = null;
+    const query = this.query();
+    this.found = query === "" ? this.all : new Matches(query, this.language);
+    return this.refresh();
+  }
+
+  /** Shows a search that came with the address. */
+  follow(search) {
+    if (search === this.query()) return;
+    this.filters.reset();
+    this.filters.search.value = search;
+    this.find();
+  }
+
+  hold(pushes) {
+    for (const push of pushes) {
+      this.held.delete(push.number);
+      this.held.set(push.number, push);
     }
-    return found;
+    for (const number of this.held.keys()) {
+      if (this.held.size <= HELD) break;
+      this.held.delete(number);
+    }
   }
 
-  first() {
-    this.pages = [];
-    this.anchor = Infinity;
-    this.draw();
-  }
-
-  newer() {
-    this.anchor = this.pages.pop() ?? Infinity;
-    this.draw();
-    this.list.scrollTop = 0;
-  }
-
-  async older() {
-    await this.fill(DRAWN + 1);
-    const found = this.matches(DRAWN + 1);
-    if (found.length <= DRAWN) return;
-    this.pages.push(this.anchor);
-    this.anchor = found[DRAWN].number;
-    this.draw();
-    this.list.scrollTop = 0;
-    await this.fill();
-  }
-
-  /** Fetches older ones until a page is full or the simulator has no more. */
-  async fill(wanted = DRAWN) {
-    if (this.filling) return this.filling;
-    this.filling = (async () => {
-      while (this.pager.hasOlder && this.pushes.length < HELD_MOST && this.matches(wanted).length < wanted) {
-        const before = this.pushes[0]?.number ?? Number.MAX_SAFE_INTEGER;
-        const older = await this.pager.before(before);
-        if (older.length === 0) break;
-        // The list may have changed.
-        if ((this.pushes[0]?.number ?? Infinity) !== before && this.pushes.length > 0) break;
-        this.pushes.unshift(...older);
-      }
-    })();
-    try {
-      await this.filling;
-    } finally {
-      this.filling = null;
+  /** Asks the simulator for new matches, with one request at a time. */
+  async refresh() {
+    this.isStale = true;
+    if (this.isRefreshing) return;
+    this.isRefreshing = true;
+    while (this.isStale) {
+      this.isStale = false;
+      const { all, found } = this;
+      await Promise.all([...new Set([all, found])].map((matches) => matches.refresh()));
       this.draw();
     }
+    this.isRefreshing = false;
+  }
+
+  /** Fetches the visible pushes, with one request at a time. */
+  async fetch() {
+    if (this.isFetching) return;
+    this.isFetching = true;
+    while (true) {
+      const { held, language } = this;
+      const missing = this.list.visible().filter((number) => !held.has(number));
+      if (missing.length === 0) break;
+      const { ok, json } = await asked("pushes", { numbers: missing.join(), language });
+      if (!ok) break;
+      if (held !== this.held) continue;
+      this.hold(json.pushes);
+      const kept = new Set(json.pushes.map(({ number }) => number));
+      const gone = missing.filter((number) => !kept.has(number));
+      if (gone.length > 0) this.remove(gone);
+      this.list.draw();
+    }
+    this.isFetching = false;
+  }
+
+  remove(numbers) {
+    const gone = new Set(numbers);
+    for (const matches of new Set([this.all, this.found])) matches.remove(gone);
+    this.list.set(this.list.numbers.filter((number) => !gone.has(number)));
   }
 
   /** Moves to the push before or after the picked one, in the order shown. */
   step(by) {
-    const keys = [...this.list.children].map((row) => Number(row.dataset.key));
-    const here = keys.indexOf(this.picked);
-    const next = here < 0 ? keys[0] : keys[here + by];
+    const { list } = this;
+    const next = this.picked === null || !list.has(this.picked) ? list.numberAt(0) : list.numberAt(list.indexOf(this.picked) + by);
     if (next === undefined) return;
     go(next);
-    this.rowOf(next)?.focus();
-  }
-
-  rowOf(number) {
-    return this.list.querySelector(`[data-key="${number}"] .row`);
+    list.focus(next);
   }
 
   pick(number) {
     this.picked = number;
+    this.isRevealDue = number !== null;
     if (number !== null) this.seen.add(number);
     this.draw();
   }
 
   /** Counts the unseen pushes, also in the title. */
   count() {
-    const unseen = this.pushes.reduce((count, { number }) => count + (this.seen.has(number) ? 0 : 1), 0);
-    this.seen.tell(unseen, this.pager.hasOlder && this.seen.upTo < (this.pushes[0]?.number ?? 0) - 1);
-    return unseen;
+    const { numbers } = this.all;
+    const fresh = numbers.length - place(numbers, this.seen.upTo + 1);
+    const opened = [...this.seen.numbers].filter((number) => numbers[place(numbers, number)] === number).length;
+    this.seen.tell(fresh - opened);
+    return fresh - opened;
   }
 
   draw() {
-    const found = new Map(this.matches(DRAWN).map((push) => [push.number, push]));
-    reconcile(this.list, [...found.keys()], (number) => this.row(found.get(number)), (element, number) => this.mark(element, number));
-    keepStop(this.list, ".row");
     const unseen = this.count();
-    const page = this.pages.length === 0 ? "" : `page ${this.pages.length + 1}: `;
-    byId("shown").textContent =
-      `${page}${found.size} shown of ${this.pushes.length.toLocaleString()} held here, ${unseen.toLocaleString()} unseen` +
-      (this.pager.hasOlder ? "; the simulator has older ones" : "") + (this.isPaused ? "; paused" : "");
-    byId("newer").disabled = this.pages.length === 0;
-    byId("older").disabled = found.size < DRAWN || (!this.pager.hasOlder && this.matches(DRAWN + 1).length <= DRAWN);
+    const { found, seen } = this;
+    const wanted = found.seen === null ? found.numbers : found.numbers.filter((number) => seen.has(number) === found.seen);
+    this.list.list.ariaBusy = String(this.typing !== null || !found.isComplete);
+    // A pause stops new pushes, not searches.
+    if (found.isComplete && (!this.isPaused || this.listed !== found)) {
+      if (this.listed !== found) this.list.top = 0;
+      this.listed = found;
+      this.list.set(wanted);
+    } else this.list.draw();
+    if (this.isRevealDue && this.list.has(this.picked)) {
+      this.isRevealDue = false;
+      if (!this.list.isInView(this.picked)) this.list.reveal(this.picked);
+    }
+    byId("shown").textContent = this.summary(unseen);
   }
 
-  row(push) {
-    const banner = push.banner;
-    const text = banner?.body ?? banner?.title ?? (banner?.silent ? "silent" : activityText(push) ?? push.payload.slice(0, 200));
-    return make("li", {},
-      make("button", { type: "button", class: `row ${push.outcome}`, tabindex: "-1" },
-        make("span", { class: "new", role: "img" }),
-        moment(push.time, { class: "time" }),
-        make("span", { class: "outcome" }, push.outcome + (push.status === null ? "" : ` ${push.status}`)),
-        foreign(appName(push.topic), { class: "app" }),
-        foreign(addressee(push), { class: "token" }),
-        foreign(text, { class: "text" }),
-        push.duplicate || push.findings > 0
-          ? make("span", { class: "marks" },
-            push.duplicate ? make("span", { class: "mark" }, "seen before") : null,
-            push.findings > 0 ? make("span", { class: "mark" }, push.error ? "payload error" : "payload warning") : null)
-          : null));
+  summary(unseen) {
+    const { found, all, list } = this;
+    const many = (count) => count.toLocaleString();
+    const parts = [`${many(unseen)} unseen`];
+    if (all.dropped > 0) parts.push(`${many(all.dropped)} older ones gave way`);
+    if (this.isPaused) parts.push("paused");
+    const pushes = `${many(all.kept)} ${all.kept === 1 ? "push" : "pushes"}`;
+    const start = !found.isComplete ? `searching ${pushes}` : found === all ? pushes : `${many(list.numbers.length)} of ${pushes} match`;
+    return [start, ...parts].join("; ");
   }
 
-  mark(element, number) {
-    const row = element.firstElementChild;
+  fill(element, number) {
+    const button = element.firstElementChild;
+    const push = this.held.get(number);
+    if (push && !button.dataset.outcome) content(button, push);
     const isNew = !this.seen.has(number);
-    row.classList.toggle("unseen", isNew);
-    if (isNew) row.firstElementChild.setAttribute("aria-label", "unseen");
-    else row.firstElementChild.removeAttribute("aria-label");
-    row.firstElementChild.hidden = !isNew;
-    if (number === this.picked) row.setAttribute("aria-current", "true");
-    else row.removeAttribute("aria-current");
+    const dot = button.querySelector(".new");
+    const names = ["row", button.dataset.outcome, isNew ? "unseen" : ""].filter(Boolean).join(" ");
+    if (button.className !== names) button.className = names;
+    if (dot && dot.hidden === isNew) dot.hidden = !isNew;
+    if (number === this.picked) button.setAttribute("aria-current", "true");
+    else button.removeAttribute("aria-current");
   }
+}
+
+/** A row whose push may not be here yet. */
+const row = () => make("li", {}, make("button", { type: "button", class: "row", tabindex: "-1" }, make("span", { class: "text" }, "…")));
+
+function content(button, push) {
+  const { banner, outcome, status, reason } = push;
+  const text = banner?.body ?? banner?.title ?? (banner?.silent ? "silent" : activityText(push) ?? push.payload.slice(0, 200));
+  button.dataset.outcome = outcome;
+  button.replaceChildren(
+    make("span", { class: "row-line" },
+      make("span", { class: "new", role: "img", "aria-label": "unseen", hidden: true }),
+      briefMoment(push.time, { class: "time" }),
+      make("span", { class: "outcome" }, make("span", { class: "word" }, outcome), ...[status, reason].filter((part) => part !== null).map((part) => ` ${part}`)),
+      foreign(appName(push.topic), { class: "app" }), foreign(addressee(push), { class: "token" })),
+    make("span", { class: "row-line" },
+      banner?.body && banner.title ? foreign(banner.title, { class: "heading" }) : null,
+      foreign(text, { class: "text" }),
+      push.duplicate ? make("span", { class: "mark" }, "seen before") : null,
+      push.findings > 0 ? make("span", { class: "mark" }, push.error ? "payload error" : "payload warning") : null));
 }
 
 /** The text of a push for a Live Activity; null for other pushes. */

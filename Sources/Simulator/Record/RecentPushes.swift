@@ -83,38 +83,20 @@ package struct PushedDevice: Sendable {
 /// ledger has counted them all.
 package final class RecentPushes: Sendable {
   private struct State {
-    /// The oldest first. Deleted ones leave gaps in the numbers.
-    var kept: [RecentPush] = []
-    var last = 0
+    var kept = KeptPushes()
     /// Incremented by every reset.
     var epoch = 0
     var devices: [[UInt8]: PushedDevice] = [:]
     var deleted = DeletedNumbers()
     var minute = LastMinute()
-
-    /// The index of the first one after `number`.
-    func index(after number: Int) -> Int {
-      var low = 0
-      var high = kept.count
-      while low < high {
-        let middle = low + (high - low) / 2
-        if kept[middle].number > number { high = middle } else { low = middle + 1 }
-      }
-      return low
-    }
-
-    /// nil if it is not kept.
-    func index(of number: Int) -> Int? {
-      let index = index(after: number) - 1
-      return kept.indices.contains(index) && kept[index].number == number ? index : nil
-    }
   }
 
   private let state = NIOLockedValueBox(State())
   private let keeps: Int
   private let devicesMax: Int
 
-  package init(keeps: Int = 10_000, devicesMax: Int = 20_000) {
+  /// Keeps at least the newest `keeps` notifications, and about a thousand more at most.
+  package init(keeps: Int, devicesMax: Int = 20_000) {
     self.keeps = keeps
     self.devicesMax = devicesMax
   }
@@ -123,16 +105,11 @@ package final class RecentPushes: Sendable {
     if recentPushes.isEmpty { return }
     state.withLockedValue { state in
       for index in recentPushes.indices {
-        state.last += 1
-        recentPushes[index].number = state.last
+        state.kept.add(&recentPushes[index])
         note(recentPushes[index], &state)
         state.minute.add(recentPushes[index])
       }
-      state.kept += recentPushes
-      // Not on every call, because it moves all remaining elements.
-      if state.kept.count > keeps + keeps / 2 + 64 {
-        state.kept.removeFirst(state.kept.count - keeps)
-      }
+      state.kept.shorten(to: keeps)
     }
     recentPushes.removeAll(keepingCapacity: true)
   }
@@ -168,32 +145,23 @@ package final class RecentPushes: Sendable {
   /// The newest pushes after `number`, and the numbers deleted after the first `deletions`.
   package func changes(after number: Int, deletions: Int = 0, limit: Int) -> Changes {
     state.withLockedValue { state in
-      var changes = Changes(epoch: state.epoch, last: state.last)
+      var changes = Changes(epoch: state.epoch, last: state.kept.last)
       (changes.deleted, changes.deletions) = state.deleted.numbers(after: deletions)
-      if state.last <= number { return changes }
-      let first = state.index(after: number)
-      changes.recentPushes = Array(state.kept[max(first, state.kept.count - limit)...])
+      if changes.last <= number { return changes }
+      changes.recentPushes = state.kept.newest(limit, after: number).pushes
       let gone = state.deleted.count { $0 > number }
-      changes.skipped = max(0, state.last - number - changes.recentPushes.count - gone)
+      changes.skipped = max(0, changes.last - number - changes.recentPushes.count - gone)
       return changes
     }
   }
 
-  /// The newest pushes before `number`, the oldest first, and whether there are older ones.
-  package func page(before number: Int, limit: Int) -> (recentPushes: [RecentPush], hasOlder: Bool)
-  {
-    state.withLockedValue { state in
-      let end = number == .min ? 0 : state.index(after: number - 1)
-      let start = max(0, end - limit)
-      return (Array(state.kept[start..<end]), start > 0)
-    }
-  }
+  /// The pushes kept now.
+  package var kept: KeptPushes { state.withLockedValue { $0.kept } }
 
   /// False if it is not kept. Counters, ledger and control API still have it.
   package func delete(_ number: Int) -> Bool {
     state.withLockedValue { state in
-      guard let index = state.index(of: number) else { return false }
-      state.kept.remove(at: index)
+      guard state.kept.remove(number) else { return false }
       state.deleted.add(number)
       return true
     }
@@ -206,9 +174,7 @@ package final class RecentPushes: Sendable {
   }
 
   /// nil if it was dropped or deleted.
-  package subscript(number: Int) -> RecentPush? {
-    state.withLockedValue { state in state.index(of: number).map { state.kept[$0] } }
-  }
+  package subscript(number: Int) -> RecentPush? { state.withLockedValue { $0.kept[number] } }
 
   /// The devices pushed to last, the newest first, and how many there are.
   package func devices(limit: Int) -> (newest: [PushedDevice], count: Int) {
@@ -218,7 +184,7 @@ package final class RecentPushes: Sendable {
 
   func reset() {
     state.withLockedValue { state in
-      state.kept = []
+      state.kept.removeAll()
       state.devices = [:]
       state.deleted.forget()
       state.minute = LastMinute()

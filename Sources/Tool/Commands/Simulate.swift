@@ -321,6 +321,9 @@ struct Simulate: AsyncParsableCommand {
       """, valueName: "host"))
   var dashboardHost = "127.0.0.1"
 
+  @Option(help: .of("n", "How many of the newest notifications the page can show and search."))
+  var dashboardKeeps = 100_000
+
   @Option(
     help: ArgumentHelp(
       """
@@ -356,6 +359,7 @@ struct Simulate: AsyncParsableCommand {
     if dashboardPort == nil, !lproj.isEmpty {
       throw ValidationError("--lproj needs --dashboard-port")
     }
+    if dashboardKeeps <= 0 { throw ValidationError("--dashboard-keeps must be at least 1") }
     if controlKeeps <= 0 { throw ValidationError("--control-keeps must be at least 1") }
     if worldsMax < 0 { throw ValidationError("--worlds-max \(worldsMax) is below 0") }
     if topics.contains("") { throw ValidationError("--topic is empty") }
@@ -498,7 +502,7 @@ struct Simulate: AsyncParsableCommand {
     configuration.controlPort = controlPort.map(Int.init)
     configuration.controlKeeps = controlKeeps
     configuration.worldsMax = worldsMax
-    if dashboardPort != nil { configuration.recentPushes = RecentPushes() }
+    if dashboardPort != nil { configuration.recentPushes = RecentPushes(keeps: dashboardKeeps) }
     configuration.rules.checksPayloads = checkPayload
     if !topics.isEmpty { configuration.rules.topic = topics == ["any"] ? .any : .only(topics) }
     if !teamTopic.isEmpty { configuration.rules.teamTopics = Self.parts(teamTopic) }

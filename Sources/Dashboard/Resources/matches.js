@@ -1,0 +1,46 @@
+import { asked } from "./elements.js";
+
+/** The numbers of the pushes that match a search: the simulator finds them. */
+export class Matches {
+  constructor(search, language) {
+    this.search = search;
+    this.language = language;
+    /** In ascending order. Another array after each change. */
+    this.numbers = [];
+    /** Where the next request begins. */
+    this.last = 0;
+    /** Whether only seen or only unseen ones are meant, which the simulator does not know. */
+    this.seen = null;
+    this.kept = 0;
+    this.dropped = 0;
+    this.isComplete = false;
+  }
+
+  /** Finds the matches among the pushes that came since. */
+  async refresh() {
+    const { search, language, last } = this;
+    const { ok, json } = await asked("pushes/matches", { search, language, after: last });
+    if (!ok) return;
+    const added = json.matches.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, index) => from + index));
+    const dropped = place(this.numbers, json.first);
+    if (dropped > 0 || added.length > 0) this.numbers = this.numbers.slice(dropped).concat(added);
+    ({ last: this.last, kept: this.kept, dropped: this.dropped, seen: this.seen } = json);
+    this.isComplete = true;
+  }
+
+  remove(gone) {
+    this.numbers = this.numbers.filter((number) => !gone.has(number));
+  }
+}
+
+/** The index of the first element that is at least `number`. */
+export function place(numbers, number) {
+  let low = 0;
+  let high = numbers.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (numbers[middle] < number) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
