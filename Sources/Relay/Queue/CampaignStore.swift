@@ -122,10 +122,20 @@ extension [EntryUpdate] {
   /// The numbers of outcomes by campaign, in a fixed order.
   func outcomesOfCampaigns() -> [(campaign: String, what: CampaignCount, count: Int)] {
     var counts: [String: [CampaignCount: Int]] = [:]
-    for update in self {
-      guard let campaign = update.campaign else { continue }
-      update.forEachOutcome { outcome in
-        outcome.pointee.forEachCount { counts[campaign, default: [:]][$0, default: 0] += 1 }
+    // In their place, because a copy would retain all of their strings.
+    for place in indices {
+      guard let campaign = self[place].campaign else { continue }
+      // Most are accepted, so that count is updated once.
+      var accepted = 0
+      self[place].forEachOutcome { outcome in
+        if outcome.pointee.kind == .accepted {
+          accepted += 1
+        } else {
+          outcome.pointee.forEachCount { counts[campaign, default: [:]][$0, default: 0] += 1 }
+        }
+      }
+      if accepted > 0 {
+        counts[campaign, default: [:]][.kind(.accepted), default: 0] += accepted
       }
     }
     return counts.flatMap { campaign, all in all.map { (campaign, $0.key, $0.value) } }
