@@ -5,7 +5,7 @@ import Testing
 /// What a worker holds of campaigns with a limit.
 @Suite struct CampaignRatesTests {
   private var rates = CampaignRates()
-  private var unsent = UnsentEntries()
+  private let unsent = UnsentEntries()
   private let queue = MemoryQueue()
 
   private func held(_ count: Int, of campaign: String = "sale", _ lane: Lane = .bulk) -> HeldEntry {

@@ -4,7 +4,7 @@ import Testing
 
 /// The order in which a worker sends what it holds.
 @Suite struct UnsentEntriesTests {
-  private var unsent = UnsentEntries()
+  private let unsent = UnsentEntries()
 
   private mutating func add(
     _ lane: Lane, _ count: Int = 1, id: String? = nil, of bucket: String = ""

@@ -8,7 +8,11 @@ struct ClaimedEntries {
     _ text: UnsafeRawBufferPointer, _ long: ArraySlice<RedisReply>, app: String
   ) throws(MessagePack.Reader.Fault) {
     var reader = MessagePack.Reader(text)
-    for _ in 0..<(try reader.list()) {
+    let number = try reader.list()
+    // Each takes more than 16 bytes.
+    places.reserveCapacity(min(number, text.count / 16))
+    entries.reserveCapacity(min(number, text.count / 16))
+    for _ in 0..<number {
       let count = try reader.list()
       if count == 2 {
         try readAny(&reader, long, app)
@@ -23,17 +27,13 @@ struct ClaimedEntries {
     _ reader: inout MessagePack.Reader, fields count: Int, _ app: String
   ) throws(MessagePack.Reader.Fault) {
     guard count > 0, count % 2 == 0 else { throw MessagePack.Reader.Fault() }
-    var (content, fault, said, due) = try RedisEntry.content(
-      from: &reader, [], fields: count, app: app)
-    guard let place = StreamPlace(try reader.text()), !content.id.isEmpty else {
+    add(NewEntry(app: app, id: "", payload: ""), deliveries: 1)
+    var fields = RedisFields()
+    try fields.read(count, from: &reader, [], into: &entries[last].content)
+    guard let place = StreamPlace(try reader.text()), !entries[last].content.id.isEmpty else {
       throw MessagePack.Reader.Fault()
     }
-    fault = RedisEntry.setLane(place.lane, of: &content, said: said) ?? fault
-    places.append(place)
-    entries.append(
-      Entry(
-        number: 0, content: content, deliveries: 1, deferrals: 0, made: Self.made(place, due: due),
-        resolved: [], fault: fault))
+    end(fields, place)
   }
 
   private mutating func readAny(
@@ -43,24 +43,33 @@ struct ClaimedEntries {
       throw MessagePack.Reader.Fault()
     }
     let id = String(decoding: try reader.text(), as: UTF8.self)
-    let (deliveries, deferrals) = (try reader.number(), try reader.number())
-    let crashes = try reader.number()
-    let resolved = PositionSet(text: String(decoding: try reader.text(), as: UTF8.self))
+    add(NewEntry(app: app, id: "", payload: ""), deliveries: Self.times(try reader.number()))
+    entries[last].deferrals = Self.times(try reader.number())
+    entries[last].crashes = Self.times(try reader.number())
+    entries[last].resolved = PositionSet(text: String(decoding: try reader.text(), as: UTF8.self))
     let idFault = try reader.text()
-    let fields = try reader.list()
-    var (content, fault, said, due) = try RedisEntry.content(
-      from: &reader, long, fields: fields, app: app)
-    fault = RedisEntry.setLane(place.lane, of: &content, said: said) ?? fault
-    content.id = id
-    if !idFault.isEmpty { fault = String(decoding: idFault, as: UTF8.self) }
-    places.append(place)
+    let count = try reader.list()
+    var fields = RedisFields()
+    try fields.read(count, from: &reader, long, into: &entries[last].content)
+    end(fields, place)
+    entries[last].content.id = id
+    if !idFault.isEmpty { entries[last].fault = String(decoding: idFault, as: UTF8.self) }
+  }
+
+  private var last: Int { entries.count - 1 }
+
+  /// Adds an entry that is filled in its place, because a copy would retain all of its strings.
+  private mutating func add(_ content: consuming NewEntry, deliveries: Int) {
     entries.append(
-      Entry(
-        number: 0, content: content, deliveries: Self.times(deliveries),
-        deferrals: Self.times(deferrals), crashes: Self.times(crashes),
-        made: Self.made(place, due: due),
-        resolved: resolved, fault: fault
-      ))
+      Entry(number: 0, content: content, deliveries: deliveries, deferrals: 0, resolved: []))
+  }
+
+  /// The last entry has these fields, and was in this place.
+  private mutating func end(_ fields: RedisFields, _ place: StreamPlace) {
+    places.append(place)
+    entries[last].content.lane = place.lane
+    entries[last].made = Self.made(place, due: fields.due)
+    entries[last].fault = fields.fault(in: place.lane)
   }
 
   /// In Redis' time. A producer may have given the entry any number.

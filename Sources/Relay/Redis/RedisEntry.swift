@@ -2,98 +2,6 @@ import Foundation
 
 /// Entries as fields of a stream, which any client can add.
 enum RedisEntry {
-  /// Reads `count` field names and values, and reports what is invalid. Unknown fields are ignored;
-  /// of two with one name the last counts. A number as a value is the index of a long text. The lane
-  /// is the stream's, see `setLane`; the result has the text of the field, and when it is due.
-  static func content(
-    from reader: inout MessagePack.Reader, _ long: ArraySlice<RedisReply>, fields count: Int,
-    app: String
-  ) throws(MessagePack.Reader.Fault) -> (
-    content: NewEntry, fault: String?, lane: String?, due: Int64
-  ) {
-    var content = NewEntry(app: app, id: "", payload: "")
-    var faults = FieldFaults()
-    var hasPayload = false
-    var lane: String?
-    var due: Int64 = 0
-    func take(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
-      guard let field = Field(name) else { return }
-      guard let text = String(read: value) else {
-        if field != .traceparent { faults.set(field, "is not UTF-8") }
-        return
-      }
-      faults.set(field, nil)
-      // Clients that cannot omit a field write it empty.
-      let given = text.isEmpty ? nil : text
-      var number: Int64? {
-        guard let given else { return nil }
-        guard let number = Int64(given) else {
-          faults.set(field, "must be a whole number")
-          return nil
-        }
-        return number
-      }
-      switch field {
-      case .id: content.id = text
-      case .token: content.token = given
-      case .tokens: content.tokens = given
-      case .channel: content.channel = given
-      case .payload:
-        content.payload = text
-        hasPayload = given != nil
-      case .topic: content.topic = given
-      case .pushType: content.pushType = given
-      case .priority: content.priority = number.flatMap { Int(exactly: $0) }
-      case .expiry: content.expiry = number
-      case .collapseID: content.collapseID = given
-      case .deadline: content.deadline = number
-      case .lane: lane = given
-      case .campaign:
-        guard let given else { break }
-        guard NewEntry.fault(of: given, "the campaign") == nil else {
-          faults.set(field, "does not have 1 to \(NewEntry.longestID) characters")
-          break
-        }
-        content.campaign = given
-      case .traceparent: content.traceparent = given.flatMap(TraceParent.valid)
-      case .due:
-        guard let number else { break }
-        // One that may wait comes when it is due.
-        if number < 0 || NewEntry.dueSeconds.contains(number)
-          || number > RelayClock.now + Self.tooLateMS
-        {
-          faults.set(field, "is in UNIX milliseconds, at most a year ahead")
-        } else {
-          due = number
-        }
-      }
-    }
-    for _ in 0..<count / 2 {
-      let name = try reader.text()
-      guard reader.isAtNumber else {
-        take(name, try reader.text())
-        continue
-      }
-      let place = try reader.number()
-      guard place > 0, place <= long.count,
-        case .bytes(let bytes) = long[long.startIndex + Int(place) - 1]
-      else { throw MessagePack.Reader.Fault() }
-      bytes.withUnsafeBytes { take(name, $0) }
-    }
-    return (content, faults.first ?? (hasPayload ? nil : "the entry has no payload"), lane, due)
-  }
-
-  /// So much later than now an entry that comes is not due: the clocks differ less.
-  private static let tooLateMS: Int64 = 86_400_000
-
-  /// The entry was in this lane's stream. Returns what is wrong with its own field.
-  static func setLane(_ lane: Lane, of content: inout NewEntry, said: String?) -> String? {
-    content.lane = lane
-    guard let said, said != lane.rawValue else { return nil }
-    guard Lane(rawValue: said) != nil else { return Lane.fault(said) }
-    return "lane is \(said), but the stream is that of \(lane) entries"
-  }
-
   /// The fields of a stream entry that are valid UTF-8.
   static func fields(of reply: [RedisReply]) -> [String: String] {
     var found: [String: String] = [:]
@@ -126,6 +34,107 @@ enum RedisEntry {
       command.add(name)
       command.add(value!)
     }
+  }
+}
+
+/// Reads the fields of one entry into its content, in place, because a copy would retain all of its
+/// strings.
+struct RedisFields {
+  private var faults = FieldFaults()
+  private var hasPayload = false
+  /// The text of the field.
+  private var lane: String?
+  /// When the entry is due (UNIX milliseconds); 0 without a time.
+  private(set) var due: Int64 = 0
+
+  /// So much later than now an entry that comes is not due: the clocks differ less.
+  private static let tooLateMS: Int64 = 86_400_000
+
+  /// Reads `count` field names and values. Unknown fields are ignored; of two with one name the last
+  /// counts. A number as a value is the index of a long text.
+  mutating func read(
+    _ count: Int, from reader: inout MessagePack.Reader, _ long: ArraySlice<RedisReply>,
+    into content: inout NewEntry
+  ) throws(MessagePack.Reader.Fault) {
+    for _ in 0..<count / 2 {
+      let name = try reader.text()
+      guard reader.isAtNumber else {
+        take(name, try reader.text(), &content)
+        continue
+      }
+      let place = try reader.number()
+      guard place > 0, place <= long.count,
+        case .bytes(let bytes) = long[long.startIndex + Int(place) - 1]
+      else { throw MessagePack.Reader.Fault() }
+      bytes.withUnsafeBytes { take(name, $0, &content) }
+    }
+  }
+
+  private mutating func take(
+    _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ content: inout NewEntry
+  ) {
+    guard let field = Field(name) else { return }
+    guard let text = String(read: value) else {
+      if field != .traceparent { faults.set(field, "is not UTF-8") }
+      return
+    }
+    faults.set(field, nil)
+    // Clients that cannot omit a field write it empty.
+    let given = text.isEmpty ? nil : text
+    switch field {
+    case .id: content.id = text
+    case .token: content.token = given
+    case .tokens: content.tokens = given
+    case .channel: content.channel = given
+    case .payload:
+      content.payload = text
+      hasPayload = given != nil
+    case .topic: content.topic = given
+    case .pushType: content.pushType = given
+    case .priority: content.priority = number(given, of: field).flatMap { Int(exactly: $0) }
+    case .expiry: content.expiry = number(given, of: field)
+    case .collapseID: content.collapseID = given
+    case .deadline: content.deadline = number(given, of: field)
+    case .lane: lane = given
+    case .campaign:
+      guard let given else { break }
+      guard NewEntry.fault(of: given, "the campaign") == nil else {
+        faults.set(field, "does not have 1 to \(NewEntry.longestID) characters")
+        break
+      }
+      content.campaign = given
+    case .traceparent: content.traceparent = given.flatMap(TraceParent.valid)
+    case .due:
+      guard let number = number(given, of: field) else { break }
+      // One that may wait comes when it is due.
+      if number < 0 || NewEntry.dueSeconds.contains(number)
+        || number > RelayClock.now + Self.tooLateMS
+      {
+        faults.set(field, "is in UNIX milliseconds, at most a year ahead")
+      } else {
+        due = number
+      }
+    }
+  }
+
+  private mutating func number(_ given: String?, of field: Field) -> Int64? {
+    guard let given else { return nil }
+    guard let number = Int64(given) else {
+      faults.set(field, "must be a whole number")
+      return nil
+    }
+    return number
+  }
+
+  /// What is wrong with the entry, which was in this lane's stream; nil if it is readable.
+  func fault(in lane: Lane) -> String? {
+    laneFault(in: lane) ?? faults.first ?? (hasPayload ? nil : "the entry has no payload")
+  }
+
+  private func laneFault(in lane: Lane) -> String? {
+    guard let said = self.lane, said != lane.rawValue else { return nil }
+    guard Lane(rawValue: said) != nil else { return Lane.fault(said) }
+    return "lane is \(said), but the stream is that of \(lane) entries"
   }
 }
 
@@ -191,7 +200,8 @@ private struct FieldFaults {
 
   /// The first in the order of `Field`, not of the stream entry.
   var first: String? {
-    Field.allCases.lazy.compactMap { field in
+    if all.isEmpty { return nil }
+    return Field.allCases.lazy.compactMap { field in
       all.first { $0.field == field }.map { "\(field.name) \($0.words)" }
     }.first
   }

@@ -403,7 +403,9 @@ package final class RedisQueue: QueueEngine {
     var rest = updates
     var known: [RecordedBatch.Known] = states.withLock { states in
       let held = states.held[workerID] ?? [:]
-      return rest.map { RecordedBatch.Known(held[$0.number]?.resolved ?? []) }
+      return updates.indices.map {
+        RecordedBatch.Known(held[updates[$0].number]?.resolved ?? [])
+      }
     }
     var attempts = 0
     while true {

@@ -35,7 +35,7 @@ package final class AppWorker: @unchecked Sendable {
   private let forwarded: ForwardedLines
   private var recorder: BadTokenRecorder?
   private var lease: WorkerLease
-  private var unsent = UnsentEntries()
+  private let unsent = UnsentEntries()
   // No exclusivity checks, as in `HeldEntry`.
   @exclusivity(unchecked) private var problem: WorkerProblem
   @exclusivity(unchecked) private var batch = OutcomeBatch()
@@ -350,27 +350,28 @@ package final class AppWorker: @unchecked Sendable {
     var entries = try queue.claim(
       lease.workerID, lanes: lanes, room: room, inOrder: app.keepOrder == .device,
       isFree: inHand == unsent.countInBuckets, at: RelayClock.now)
-    let count = entries.count
-    hasSuspects = entries.contains { $0.crashes >= CrashGroup.apart }
+    // The last one first. Moved and not copied, because a copy would retain all of its strings.
+    var claimed: [HeldEntry] = []
+    claimed.reserveCapacity(entries.count)
+    while let entry = entries.popLast() { claimed.append(HeldEntry(entry)) }
+    hasSuspects = claimed.contains { $0.entry.crashes >= CrashGroup.apart }
     // After the claim, because a campaign that was cancelled before it is not sent.
     var blindness: (any Error)?
-    if entries.contains(where: { $0.content.campaign != nil })
-      || count > 0 && standing.isDue(at: RelayClock.monotonic)
+    if claimed.contains(where: { $0.entry.content.campaign != nil })
+      || !claimed.isEmpty && standing.isDue(at: RelayClock.monotonic)
     {
       do { try followOrders(RelayClock.monotonic) } catch { blindness = error }
     }
-    // Moved and not copied, because a copy would retain all of its strings.
-    entries.reverse()
     // A crash must not be blamed on others.
     var hasStopped = hasSuspects && !unsent.isEmpty
     if hasSuspects { for held in unsent.removeAll() { giveBack(held) } }
-    while let entry = entries.popLast() {
-      hasStopped = take(entry, isBlind: blindness != nil) || hasStopped
+    for held in claimed.reversed() {
+      hasStopped = take(held, isBlind: blindness != nil) || hasStopped
     }
     if standing.current.isPaused { cutUnsent() }
     if hasStopped { recordIfDue(RelayClock.monotonic, isLast: true) }
     if let blindness { throw blindness }
-    return count
+    return claimed.count
   }
 
   /// The lanes from which it claims. Cancelled entries end in quiet hours too.
@@ -531,9 +532,8 @@ package final class AppWorker: @unchecked Sendable {
 
   /// True if it is not kept, such as by orders. With `isBlind` they are unknown, and a campaign's entry
   /// is returned.
-  private func take(_ entry: consuming Entry, isBlind: Bool) -> Bool {
+  private func take(_ held: HeldEntry, isBlind: Bool) -> Bool {
     figures.claimed += 1
-    let held = HeldEntry(entry)
     count(held.unresolved + held.fresh.count, of: held)
     if isBlind, held.entry.content.campaign != nil { held.isCut = true }
     let isStopped = held.isCut || standing.stopsAny && stop(held)

@@ -46,17 +46,18 @@ final class HeldEntry {
 
   /// An unreadable entry has one outcome, and is finished.
   init(_ entry: consuming Entry) {
-    pushType = entry.content.pushType.map { PushLimits.pushTypes[$0] } ?? 0
+    // First, because each use of the parameter would copy it.
+    self.entry = consume entry
+    pushType = self.entry.content.pushType.map { PushLimits.pushTypes[$0] } ?? 0
     let fault: String
     do throws(RelayFault) {
-      if let fault = entry.fault { throw RelayFault(fault) }
-      let targets = try EntryTargets(entry.content)
+      if let fault = self.entry.fault { throw RelayFault(fault) }
+      let targets = try EntryTargets(self.entry.content)
       self.targets = targets
       count = targets.count
-      hasUUID = !targets.isList && PushLimits.isUUID(entry.content.id)
-      resolved = entry.resolved
+      hasUUID = !targets.isList && PushLimits.isUUID(self.entry.content.id)
+      resolved = self.entry.resolved
       unresolved = count - resolved.count(below: count)
-      self.entry = entry
       return
     } catch {
       fault = error.description
@@ -68,10 +69,10 @@ final class HeldEntry {
     unresolved = 0
     fresh = [
       PushOutcome(
-        position: 0, token: WrittenToken(entry.content.token ?? ""), kind: .refused, reason: fault)
+        position: 0, token: WrittenToken(self.entry.content.token ?? ""), kind: .refused,
+        reason: fault)
     ]
     disposition = .finished
-    self.entry = entry
   }
 
   func isUnresolved(_ position: Int) -> Bool { !resolved.contains(position) }

@@ -1,5 +1,6 @@
-/// Claimed entries with notifications to send, by lane and in their order.
-struct UnsentEntries {
+/// Claimed entries with notifications to send, by lane and in their order. A class, because each call
+/// on a structure in the worker would retain all of its arrays.
+final class UnsentEntries {
   private struct Line {
     var entries: [HeldEntry] = []
     var start = 0
@@ -26,7 +27,8 @@ struct UnsentEntries {
     var isEmpty: Bool { line.first == nil && heldUp.isEmpty }
 
     func first(blocked: Set<String>) -> HeldEntry? {
-      placeHeldUp(blocked).map { heldUp[$0].line.first } ?? line.first
+      if heldUp.isEmpty { return line.first }
+      return placeHeldUp(blocked).map { heldUp[$0].line.first } ?? line.first
     }
 
     mutating func removeFirst(blocked: Set<String>) {
@@ -60,13 +62,14 @@ struct UnsentEntries {
     }
   }
 
-  private var lanes = ByLane(OfLane())
+  // No exclusivity checks, as in `HeldEntry`.
+  @exclusivity(unchecked) private var lanes = ByLane(OfLane())
   /// The buckets whose entries must wait.
-  private var blocked: Set<String> = []
+  @exclusivity(unchecked) private var blocked: Set<String> = []
   /// How many of `Lane.share` notifications were sent since each waiting lane had its turn.
-  private var turn = 0
+  @exclusivity(unchecked) private var turn = 0
   /// The number of notifications.
-  private(set) var count = 0
+  @exclusivity(unchecked) private(set) var count = 0
   /// Those of entries with a bucket, by bucket, and by lane.
   private var counts: [String: Int] = [:]
   private(set) var countsOfLanes = ByLane(0)
@@ -102,12 +105,12 @@ struct UnsentEntries {
   }
 
   /// Counts notifications of an entry that were sent, and positions that it has passed.
-  mutating func sent(_ count: Int, passed: Int, of held: HeldEntry) {
+  func sent(_ count: Int, passed: Int, of held: HeldEntry) {
     turn = (turn + count) % Lane.share
     add(-passed, of: held)
   }
 
-  private mutating func add(_ number: Int, of held: HeldEntry) {
+  private func add(_ number: Int, of held: HeldEntry) {
     count += number
     guard !held.bucket.isEmpty else { return }
     countsOfLanes[held.lane] += number
@@ -115,27 +118,27 @@ struct UnsentEntries {
     counts[held.bucket] = all == 0 ? nil : all
   }
 
-  mutating func append(_ held: HeldEntry) {
+  func append(_ held: HeldEntry) {
     add(held.count - held.cursor, of: held)
     lanes[held.lane].line.entries.append(held)
     lanes[held.lane].holdUp(blocked)
   }
 
   /// Removes the first entry of the lane that is not blocked.
-  mutating func removeFirst(of lane: Lane) { lanes[lane].removeFirst(blocked: blocked) }
+  func removeFirst(of lane: Lane) { lanes[lane].removeFirst(blocked: blocked) }
 
   /// The bucket's entries wait, and others of their lanes overtake them.
-  mutating func block(_ bucket: String) {
+  func block(_ bucket: String) {
     blocked.insert(bucket)
     for lane in Lane.allCases { lanes[lane].holdUp(blocked) }
   }
 
-  mutating func unblock() {
+  func unblock() {
     if !blocked.isEmpty { blocked.removeAll(keepingCapacity: true) }
   }
 
   /// Removes those for which `isMeant` is true, and keeps the order of the others.
-  mutating func remove(where isMeant: (HeldEntry) -> Bool) -> [HeldEntry] {
+  func remove(where isMeant: (HeldEntry) -> Bool) -> [HeldEntry] {
     Lane.allCases.flatMap { lane in
       let waiting = lanes[lane].all
       let removed = waiting.filter(isMeant)
@@ -148,8 +151,5 @@ struct UnsentEntries {
     }
   }
 
-  mutating func removeAll() -> [HeldEntry] {
-    defer { self = UnsentEntries() }
-    return Lane.allCases.flatMap { lanes[$0].all }
-  }
+  func removeAll() -> [HeldEntry] { remove { _ in true } }
 }

@@ -39,6 +39,8 @@ package struct WorkerFigures: Sendable {
   /// When the worker last ran a pass (monotonic).
   package var heard: Int64 = 0
 
+  // A call would copy the update.
+  @inline(__always)
   mutating func count(_ update: EntryUpdate) {
     // Most outcomes are equal, so the dictionary is updated once per run.
     var (last, count) = (PushOutcome.Kind.accepted, 0)
