@@ -240,14 +240,15 @@ def test_page_in_tests():
 
 def test_page_curl(start):
     """Unchanged, in sequence."""
-    simulator = start(control=True)
+    simulator, shown = start(control=True), start("--dashboard-port", 0)
+    ports = {"8190": simulator.ready["control_port"], "8191": shown.ready["dashboard_port"]}
     with simulator.connect():
         simulator.wait("/connections", lambda answer: answer["connections"] != [])
         lines = [line for line in re.findall(r"^curl (?!--http2).*", PAGE, re.MULTILINE) if "$" not in line]
         assert len(lines) >= 10
         for line in lines:
-            assert ":8190/" in line
-            words = shlex.split(line.replace("8190", str(simulator.ready["control_port"])), comments=True)
+            port = re.search(r":(\d+)/", line)[1]
+            words = shlex.split(line.replace(port, str(ports[port])), comments=True)
             ran = subprocess.run([*words, "--silent", "--fail"], check=True, capture_output=True, text=True)
             json.loads(ran.stdout)
     assert simulator.process.wait(20) == 0

@@ -233,6 +233,9 @@ def run(start, directory, seed):
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     for line in lines:
         line.pop("time", None)
+    # The next connection may come before the simulator has seen the end of the last.
+    for counted in totals, lines[-1]["summary"]:
+        counted.pop("connections_most")
     return answers, totals, lines
 
 
