@@ -39,19 +39,23 @@ struct RelayCommand: ParsableCommand {
     ], defaultSubcommand: Run.self)
 
   static func main() {
+    var status = ExitCode.success
     do {
       var command = try parseAsRoot()
       try command.run()
     } catch {
-      let status = exitCode(for: error)
+      status = exitCode(for: error)
       let message = fullMessage(for: error)
       if status == .success {
         print(message)
       } else if !message.isEmpty {
         report(message)
       }
-      exit(withError: status == .validationFailure ? ExitCode(2) : status)
+      if status == .validationFailure { status = ExitCode(2) }
     }
+    // Not exit(), which takes OpenSSL apart while threads may still read from a queue over TLS.
+    fflush(nil)
+    _exit(status.rawValue)
   }
 
   static func refusal(_ message: String) -> ExitCode {
