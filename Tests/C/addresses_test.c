@@ -28,11 +28,10 @@ static apns_session_options_t options_at(const gateway_t *gateway, const char *a
 }
 
 static void connects_at(const gateway_options_t *how, const char *addresses) {
-  gateway_t *gateway = gateway_start(how, NULL);
+  owned(gateway) gateway = gateway_start(how, NULL);
   apns_session_options_t options = options_at(gateway, addresses);
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   assert_ok(apns_session_connect(session, &error));
-  session_end(session, gateway);
 }
 
 TEST(addresses_are_tried_in_order) {
@@ -46,69 +45,61 @@ TEST(addresses_are_tried_in_order) {
 
 /* The text may be gone by then. */
 TEST(a_session_keeps_them) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   char text[] = "127.0.0.1";
   apns_session_options_t options = options_at(gateway, text);
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   memset(text, 'x', sizeof text);
   assert_ok(apns_session_connect(session, &error));
   send_range(session, 0, 1);
   /* The proof costs the connection, and the next one finds the same address. */
   drain(session);
-  send_range(session, 1, 2);
-  drain(session);
+  send_and_drain(session, 1, 2);
   assert_in_range(stats_of(session).connects, 2, 3);
-  session_end(session, gateway);
 }
 
 TEST(the_certificate_is_the_names) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_at(gateway, "127.0.0.1");
   options.peer.server_name = NULL;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   assert_caused(APNS_ERR_TLS, apns_session_connect(session, &error), APNS_CAUSE_PEER_NAME);
-  session_end(session, gateway);
 }
 
 /* With a proxy nothing is connected to but that. */
 TEST(a_proxy_is_found_by_them) {
   static const proxy_answer_t opens[] = {PROXY_OPENS};
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(proxy) proxy = proxy_start(gateway_port(gateway), opens, 1);
   apns_session_options_t options = options_at(gateway, "127.0.0.2, 127.0.0.1");
   options.peer.proxy = proxy_url(proxy, "proxy.invalid", NULL);
   apns_session_t *session = session_to(gateway, &options);
   assert_ok(apns_session_connect(session, &error));
   apns_session_free(session);
   assert_contains(proxy_request(proxy, 0), "CONNECT gateway.invalid:");
-  proxy_stop(proxy);
-  gateway_stop(gateway);
 }
 
 TEST(nobody_answers_at_any) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_at(gateway, "127.0.0.2, 127.0.0.3");
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   assert_caused(APNS_ERR_NETWORK, apns_session_connect(session, &error),
                 APNS_CAUSE_CONNECTION_REFUSED);
   assert_contains(error.message, "gateway.invalid");
-  session_end(session, gateway);
 }
 
 TEST(a_feedback_has_them_too) {
   static const uint8_t list[] = {0, 0, 0, 7, 0, 2, 0xab, 0xcd};
   const gateway_step_t script[] = {SAY(list, sizeof list), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
-  apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_feedback_options_t options = feedback_options(gateway);
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
   apns_feedback_t *feedback = NULL;
   options.peer.host = "feedback.invalid";
   options.peer.server_name = "localhost";
-  options.peer.port = gateway_port(gateway);
-  options.peer.connect_timeout_ms = options.read_timeout_ms = AMPLE_MS;
   options.peer.lookup = never_asked;
   options.peer.addresses = "127.0.0.2, 127.0.0.1";
-  apns_credentials_t *credentials = provider_credentials();
+  owned(credentials) credentials = provider_credentials();
   assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
   assert_ok(apns_feedback_next(feedback, &tuple, &error));
   apns_feedback_free(feedback);
@@ -117,8 +108,6 @@ TEST(a_feedback_has_them_too) {
   assert_fails(APNS_ERR_ARGUMENT, apns_feedback_open(&options, credentials, &feedback, &error),
                "addresses has no IPv4 or IPv6 address at 0: \"localhost\"");
   assert_null(feedback);
-  apns_credentials_free(credentials);
-  gateway_stop(gateway);
 }
 
 TEST(what_is_no_address) {
@@ -140,7 +129,7 @@ TEST(what_is_no_address) {
       {"127.0.0.1, gateway.example", "at 11: \"gateway.example\""},
       {"127.0.0.1\n", "at 0: \"127.0.0.1?\""},
   };
-  apns_credentials_t *credentials = provider_credentials();
+  owned(credentials) credentials = provider_credentials();
   for (size_t index = 0; index < sizeof bad / sizeof *bad; index++) {
     FORGET_ERROR();
     apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
@@ -152,7 +141,6 @@ TEST(what_is_no_address) {
     assert_contains(error.message, "addresses has no IPv4 or IPv6 address ");
     assert_contains(error.message, bad[index].said);
   }
-  apns_credentials_free(credentials);
 }
 
 /* ---- Addresses that do not answer -------------------------------------------------- */
@@ -194,7 +182,7 @@ static void connects_past_the_dead(const char *addresses, bool is_loop, bool has
                                    size_t tries) {
   static const proxy_answer_t opens[] = {PROXY_OPENS};
   silence_a_port();
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   proxy_t *proxy = has_proxy ? proxy_start(gateway_port(gateway), opens, 1) : NULL;
   apns_session_options_t options = options_at(gateway, addresses);
   options.peer.nonblocking = is_loop;
@@ -207,7 +195,6 @@ static void connects_past_the_dead(const char *addresses, bool is_loop, bool has
   assert_int_equal(dead_tries, tries);
   apns_session_free(session);
   if (proxy) proxy_stop(proxy);
-  gateway_stop(gateway);
 }
 
 TEST(a_dead_address_costs_little) {
@@ -227,35 +214,30 @@ TEST(a_dead_address_costs_little) {
 TEST(all_are_dead) {
   for (int is_loop = 0; is_loop < 2; is_loop++) {
     silence_a_port();
-    gateway_t *gateway = gateway_start(NULL, NULL);
+    owned(gateway) gateway = gateway_start(NULL, NULL);
     apns_session_options_t options = options_at(gateway, "127.0.0.9, 127.0.0.10");
     options.peer.connect_timeout_ms = 600;
     options.peer.nonblocking = is_loop;
-    apns_session_t *session = session_to(gateway, &options);
+    owned(session) session = session_to(gateway, &options);
     apns_status_t status = apns_session_connect(session, &error);
     while (is_loop && (status == APNS_ERR_AGAIN || status == APNS_OK))
       status = strict_turn(session);
     assert_status(APNS_ERR_TIMEOUT, status);
     assert_int_equal(error.cause, APNS_CAUSE_CONNECT_TIMEOUT);
     assert_true(dead_tries >= 2);
-    session_end(session, gateway);
   }
 }
 
 /* Each connection but the first goes to the address of the last one. */
 TEST(what_worked_last_is_tried_first) {
   silence_a_port();
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_at(gateway, "127.0.0.9, 127.0.0.1");
   binary_of(&options)->no_standby = 1;
-  apns_session_t *session = session_to(gateway, &options);
-  for (size_t n = 0; n < 3; n++) {
-    send_range(session, n, n + 1);
-    drain(session);
-  }
+  owned(session) session = session_to(gateway, &options);
+  for (size_t n = 0; n < 3; n++) send_and_drain(session, n, n + 1);
   assert_int_equal(stats_of(session).connects, 3);
   assert_int_equal(dead_tries, 1);
-  session_end(session, gateway);
 }
 
 TEST(a_feedback_gets_past_the_dead) {
@@ -263,19 +245,12 @@ TEST(a_feedback_gets_past_the_dead) {
   const gateway_step_t script[] = {SAY(list, sizeof list), END};
   for (int is_loop = 0; is_loop < 2; is_loop++) {
     silence_a_port();
-    gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
-    apns_credentials_t *credentials = provider_credentials();
-    apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
+    owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
     apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
-    apns_feedback_t *feedback = NULL;
-    options.peer.host = "feedback.invalid";
-    options.peer.server_name = "localhost";
-    options.peer.port = gateway_port(gateway);
-    options.peer.connect_timeout_ms = options.read_timeout_ms = AMPLE_MS;
-    options.peer.addresses = "127.0.0.9, 127.0.0.1";
-    options.peer.nonblocking = is_loop;
     const int64_t start = clock_ms();
-    assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
+    owned(feedback) feedback = feedback_where(
+        gateway, options.peer.host = "feedback.invalid", options.peer.server_name = "localhost",
+        options.peer.addresses = "127.0.0.9, 127.0.0.1", options.peer.nonblocking = is_loop);
     apns_status_t status;
     while ((status = apns_feedback_next(feedback, &tuple, &error)) == APNS_ERR_AGAIN) {
       struct pollfd watched = {.fd = apns_feedback_fd(feedback), .events = POLLIN};
@@ -284,9 +259,6 @@ TEST(a_feedback_gets_past_the_dead) {
     assert_ok(status);
     assert_within(start, 250);
     assert_int_equal(dead_tries, 1);
-    apns_feedback_free(feedback);
-    apns_credentials_free(credentials);
-    gateway_stop(gateway);
   }
 }
 

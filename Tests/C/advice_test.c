@@ -12,14 +12,11 @@ static const char advice[] =
 
 static apns_error_t connection_failure(const apns_session_options_t *options, bool shows_one) {
   FORGET_ERROR();
-  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
-  who.ca_file = identities_make()->root.certificate_file;
+  apns_credentials_options_t who = trusting();
   if (shows_one) who.certificate_file = identities_make()->provider.together_file;
-  apns_credentials_t *credentials = credentials_of(&who);
-  apns_session_t *session = session_with(options, credentials);
-  apns_credentials_free(credentials);
+  owned(credentials) credentials = credentials_of(&who);
+  owned(session) session = session_with(options, credentials);
   assert_int_not_equal(apns_session_connect(session, &error), APNS_OK);
-  apns_session_free(session);
   return error;
 }
 
@@ -48,17 +45,16 @@ TEST(each_environment_has_its_host) {
       {APNS_PROTOCOL_HTTP2, APNS_ENVIRONMENT_SANDBOX, "api.push.apple.com.example",
        "api.push.apple.com.example"},
   };
-  apns_credentials_t *credentials = provider_credentials();
+  owned(credentials) credentials = provider_credentials();
   for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
     apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
     options.protocol = cases[index].protocol;
     options.environment = cases[index].environment;
     options.peer.host = cases[index].given;
     options.peer.lookup = note_host;
-    apns_session_t *session = session_with(&options, credentials);
+    owned(session) session = session_with(&options, credentials);
     assert_int_not_equal(apns_session_connect(session, &error), APNS_OK);
     assert_string_equal(asked_host, cases[index].asked);
-    apns_session_free(session);
   }
   for (int32_t environment = 0; environment < 2; environment++) {
     apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
@@ -70,13 +66,12 @@ TEST(each_environment_has_its_host) {
                                         ? "feedback.sandbox.push.apple.com"
                                         : "feedback.push.apple.com");
   }
-  apns_credentials_free(credentials);
 }
 
 TEST(a_host_of_the_other_environment_is_refused) {
   static const char *const hosts[] = {"api.push.apple.com", "API.Push.Apple.Com.",
                                       "gateway.push.apple.com"};
-  apns_credentials_t *credentials = provider_credentials();
+  owned(credentials) credentials = provider_credentials();
   apns_session_t *session = NULL;
   for (size_t index = 0; index < 3; index++) {
     apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
@@ -103,7 +98,6 @@ TEST(a_host_of_the_other_environment_is_refused) {
   of.peer.host = APNS_CHANNELS_HOST_PRODUCTION;
   assert_fails(APNS_ERR_ARGUMENT, apns_channels_new(&of, credentials, &channels, &error),
                "environment is sandbox, but host is production's: api-manage-broadcast");
-  apns_credentials_free(credentials);
 }
 
 /* The name goes to the proxy, so that nobody resolves it, and from there to a gateway of another
@@ -125,8 +119,8 @@ TEST(a_name_of_apples_is_explained) {
   const proxy_answer_t ways[] = {PROXY_OPENS, PROXY_SAYS("HTTP/1.1 502 Bad Gateway\r\n\r\n")};
   for (size_t index = 0; index < sizeof cases / sizeof *cases; index++)
     for (size_t way = 0; way < 2; way++) {
-      gateway_t *gateway = gateway_start(NULL, NULL);
-      proxy_t *proxy = proxy_start(gateway_port(gateway), &ways[way], 1);
+      owned(gateway) gateway = gateway_start(NULL, NULL);
+      owned(proxy) proxy = proxy_start(gateway_port(gateway), &ways[way], 1);
       apns_session_options_t options = options_for(gateway);
       options.peer.host = cases[index].host;
       options.peer.server_name = NULL;
@@ -140,8 +134,6 @@ TEST(a_name_of_apples_is_explained) {
       } else {
         assert_null(strstr(error.message, "Apple switched"));
       }
-      proxy_stop(proxy);
-      gateway_stop(gateway);
     }
 }
 
@@ -163,28 +155,25 @@ TEST(so_is_one_that_nobody_answers_for) {
 /* For a timeout: the gateway accepts the connection and sends nothing. */
 TEST(so_is_one_that_never_answers) {
   const gateway_step_t silent[] = {NO_HANDSHAKE, {.kind = STEP_STALL}, END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(silent));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(silent));
   apns_session_options_t options = options_for(gateway);
   options.peer.server_name = APNS_BINARY_HOST_PRODUCTION;
   options.peer.connect_timeout_ms = 50;
   apns_error_t error = connection_failure(&options, true);
   assert_int_equal(error.status, APNS_ERR_TIMEOUT);
   assert_contains(error.message, advice);
-  gateway_stop(gateway);
 }
 
 /* The feedback service went with it. */
 TEST(so_is_the_feedback_service) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
   options.peer.host = "127.0.0.1";
   options.peer.server_name = APNS_FEEDBACK_HOST_PRODUCTION;
   options.peer.port = gateway_port(gateway);
-  apns_credentials_t *credentials = provider_credentials();
+  owned(credentials) credentials = provider_credentials();
   apns_feedback_t *feedback = NULL;
   assert_fails(APNS_ERR_TLS, apns_feedback_open(&options, credentials, &feedback, &error), advice);
-  apns_credentials_free(credentials);
-  gateway_stop(gateway);
 }
 
 /* ---- What was not shown ------------------------------------------------------- */
@@ -194,44 +183,36 @@ static const char missing[] = "; no certificate was shown, though the peer asked
 TEST(a_certificate_that_was_not_shown_is_missed) {
   for (int version = TLS1_2_VERSION; version <= TLS1_3_VERSION; version++) {
     const gateway_options_t wanting = {.tls_version = version, .wants_certificate = true};
-    gateway_t *gateway = gateway_start(&wanting, NULL);
+    owned(gateway) gateway = gateway_start(&wanting, NULL);
     apns_session_options_t options = options_for(gateway);
-    apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
-    who.ca_file = identities_make()->root.certificate_file;
-    apns_credentials_t *credentials = credentials_of(&who);
-    apns_session_t *session = session_with(&options, credentials);
+    apns_credentials_options_t who = trusting();
+    owned(credentials) credentials = credentials_of(&who);
+    owned(session) session = session_with(&options, credentials);
     /* With TLS 1.3 the alert comes after the handshake. */
     apns_status_t status = apns_session_send(session, notification(0), 0, NULL, &error);
     if (status == APNS_OK) status = apns_session_drain(session, 30000, NULL, &error);
     assert_fails(APNS_ERR_TLS, status, missing);
-    apns_session_free(session);
-    apns_credentials_free(credentials);
-    gateway_stop(gateway);
   }
 }
 
 /* A certificate that was rejected is not missing, nor one without a request for it. */
 TEST(one_that_was_shown_is_not) {
   const gateway_options_t wanting = {.tls_version = TLS1_2_VERSION, .wants_certificate = true};
-  gateway_t *gateway = gateway_start(&wanting, NULL);
+  owned(gateway) gateway = gateway_start(&wanting, NULL);
   apns_session_options_t options = options_for(gateway);
-  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
-  who.ca_file = identities_make()->root.certificate_file;
+  apns_credentials_options_t who = trusting();
   who.certificate_file = identities_make()->provider_of_stranger.together_file;
-  apns_credentials_t *credentials = credentials_of(&who);
-  apns_session_t *session = session_with(&options, credentials);
+  owned(credentials) credentials = credentials_of(&who);
+  owned(session) session = session_with(&options, credentials);
   assert_status(APNS_ERR_TLS, apns_session_connect(session, &error));
   assert_null(strstr(error.message, "no certificate was shown"));
-  apns_session_free(session);
-  apns_credentials_free(credentials);
-  gateway_stop(gateway);
 }
 
 /* ---- A signing key -------------------------------------------------------------- */
 
 TEST(a_signing_key_is_for_http2_only) {
   BIO *memory = BIO_new(BIO_s_mem());
-  EVP_PKEY *key = keychain_key(false);
+  owned(key) key = keychain_key(false);
   assert_true(key && PEM_write_bio_PKCS8PrivateKey(memory, key, NULL, NULL, 0, NULL, NULL));
   char *p8;
   long length = BIO_get_mem_data(memory, &p8);
@@ -239,8 +220,8 @@ TEST(a_signing_key_is_for_http2_only) {
   who.token_key_bytes = p8, who.token_key_length = (size_t)length;
   who.key_id = "ABC123DEFG", who.team_id = "DEF123GHIJ";
   apns_feedback_t *feedback = NULL;
-  apns_session_t *session = NULL;
-  apns_credentials_t *credentials = credentials_of(&who);
+  owned(session) session = NULL;
+  owned(credentials) credentials = credentials_of(&who);
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   options.protocol = APNS_PROTOCOL_BINARY;
   assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
@@ -258,7 +239,5 @@ TEST(a_signing_key_is_for_http2_only) {
   assert_ok(apns_credentials_new(&who, &credentials, &error));
   options.protocol = APNS_PROTOCOL_BINARY;
   assert_ok(apns_session_new(&options, credentials, &session, &error));
-  apns_session_free(session);
-  apns_credentials_free(credentials);
-  BIO_free(memory), EVP_PKEY_free(key);
+  BIO_free(memory);
 }

@@ -37,7 +37,7 @@ static void check_fields(const service_t *service, size_t number, const char *pa
 }
 
 TEST(a_request_is_as_apple_shows_it) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_t *session = push_session(service, NULL);
   apns_notification_t push = broadcast();
   send_one(session, &push);
@@ -49,8 +49,7 @@ TEST(a_request_is_as_apple_shows_it) {
   push.topic = "com.example.Other_2-app.push-type.liveactivity";
   send_one(session, &push);
   drain(session);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   assert_int_equal(service_count(service), 3);
   check_fields(service, 0, PATH, "apns-priority: 10\napns-expiration: 0\n");
   check_fields(service, 1, PATH,
@@ -62,13 +61,12 @@ TEST(a_request_is_as_apple_shows_it) {
     assert_int_equal(heard->payload_length, strlen(UPDATE));
     assert_memory_equal(heard->payload, UPDATE, strlen(UPDATE));
   }
-  service_free(service);
 }
 
 /* Channels and devices share the dynamic table, full or not. */
 static void check_many(uint32_t table_size_and_one) {
-  const service_options_t options = {.table_size_and_one = table_size_and_one};
-  service_t *service = service_start(&options);
+  owned(service) service =
+      service_start(&(service_options_t){.table_size_and_one = table_size_and_one});
   apns_session_t *session = push_session(service, NULL);
   enum { MANY = 300 };
   static char channels[7][APNS_CHANNEL_ID_MAX + 1], ids[MANY][40];
@@ -90,8 +88,7 @@ static void check_many(uint32_t table_size_and_one) {
   }
   drain(session);
   assert_counts(session, MANY, MANY, 0, 0, 0);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   for (size_t n = 0; n < MANY; n++) {
     const service_push_t *heard = service_push(service, n);
     char expiration[24] = "";
@@ -111,7 +108,6 @@ static void check_many(uint32_t table_size_and_one) {
     assert_string_equal(heard->topic, "");
     assert_string_equal(heard->expiration, *expiration ? expiration : "0");
   }
-  service_free(service);
 }
 
 TEST(many_channels_and_devices) {
@@ -123,16 +119,13 @@ TEST(many_channels_and_devices) {
 
 /* The certificate's app, if neither the notification nor the session names one. */
 TEST(the_app_has_to_be_known) {
-  service_t *service = service_start(NULL);
-  apns_session_options_t options = push_options(service);
-  options.topic = NULL;
-  apns_session_t *session = push_session(service, &options);
+  owned(service) service = service_start(NULL);
+  owned(session) session = push_session_where(service, options.topic = NULL);
   apns_notification_t push = broadcast();
   assert_says(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error),
               "there is no topic: channels need the app's bundle id");
   assert_int_equal(error.reject, APNS_REJECT_MISSING_TOPIC);
   assert_int_equal(error.cause, APNS_CAUSE_TOPIC);
-  push_end(session, service);
 }
 
 static apns_credentials_t *certificate_for(const char *app) {
@@ -143,20 +136,18 @@ static apns_credentials_t *certificate_for(const char *app) {
                                      .not_before = time(NULL) - 1000,
                                      .not_after = time(NULL) + 100000};
   const key_form_t plain = {0};
-  EVP_PKEY *key = keychain_key(false);
-  X509 *certificate = keychain_certificate(&traits, key);
-  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
+  owned(key) key = keychain_key(false);
+  owned(certificate) certificate = keychain_certificate(&traits, key);
+  apns_credentials_options_t who = trusting();
   who.certificate_bytes = keychain_certificate_bytes(certificate, false, &who.certificate_length);
   who.key_bytes = keychain_key_bytes(key, &plain, &who.key_length);
-  who.ca_file = identities_make()->root.certificate_file;
   apns_credentials_t *credentials = credentials_of(&who);
-  X509_free(certificate), EVP_PKEY_free(key);
   free((void *)who.certificate_bytes), free((void *)who.key_bytes);
   return credentials;
 }
 
 TEST(the_app_is_that_of_the_certificate) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_options_t options = push_options(service);
   options.topic = NULL;
   apns_credentials_t *one = certificate_for("com.example.one"),
@@ -170,17 +161,15 @@ TEST(the_app_is_that_of_the_certificate) {
   apns_credentials_free(other);
   send_one(session, &push);
   drain(session);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   assert_string_equal(service_push(service, 0)->path, "/4/broadcasts/apps/com.example.one");
   assert_string_equal(service_push(service, 1)->path, "/4/broadcasts/apps/com.example.two");
-  service_free(service);
 }
 
 /* ---- What is refused ------------------------------------------------------- */
 
 TEST(what_cannot_be_broadcast) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_t *session = push_session(service, NULL);
   static char large[5121], long_channel[APNS_CHANNEL_ID_MAX + 2];
   memset(large, ' ', sizeof large);
@@ -243,16 +232,14 @@ TEST(what_cannot_be_broadcast) {
   push.payload_length = 301;
   assert_says(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error),
               "the payload has 301 bytes, more than 300");
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   assert_int_equal(service_count(service), 1);
   assert_int_equal(service_push(service, 0)->payload_length, 5120);
-  service_free(service);
 }
 
 /* A device's push has its own limit, and the rules of before. */
 TEST(a_device_has_its_own_rules) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_t *session = push_session(service, NULL);
   static char large[4097];
   memset(large, ' ', sizeof large);
@@ -264,15 +251,13 @@ TEST(a_device_has_its_own_rules) {
   push.payload_length = 4096, push.channel_id = "";
   send_one(session, &push);
   drain(session);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   assert_int_equal(service_count(service), 1);
-  service_free(service);
 }
 
 TEST(a_binary_session_has_no_channels) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(session) session = session_to(gateway, NULL);
   apns_notification_t push = broadcast();
   const char *refusal = "the binary interface has no channels: broadcasts need HTTP/2";
   assert_says(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), refusal);
@@ -283,14 +268,11 @@ TEST(a_binary_session_has_no_channels) {
   assert_int_equal(stats_of(session).taken, 0);
   push.channel_id = "";
   send_one(session, &push);
-  session_end(session, gateway);
 }
 
 TEST(a_broadcast_starts_nothing) {
-  service_t *service = service_start(NULL);
-  apns_session_options_t options = push_options(service);
-  options.checks = APNS_CHECK_PAYLOAD;
-  apns_session_t *session = push_session(service, &options);
+  owned(service) service = service_start(NULL);
+  apns_session_t *session = push_session_where(service, options.checks = APNS_CHECK_PAYLOAD);
   static const struct {
     const char *payload;
     bool is_refused;
@@ -318,8 +300,7 @@ TEST(a_broadcast_starts_nothing) {
     push.token = "0123456789012345678901234567890", push.token_length = 32;
     send_one(session, &push);
   }
-  apns_payload_t *payload = NULL;
-  assert_ok(apns_payload_new(NULL, &payload, &error));
+  owned(payload) payload = payload_with(NULL);
   apns_notification_t push = broadcast();
   push.payload = NULL, push.payload_length = 0;
   static const char *const events[] = {"update", "start", "end", "start", "update"};
@@ -332,12 +313,9 @@ TEST(a_broadcast_starts_nothing) {
     if (index % 2) assert_string_equal(error.message, refusal);
   }
   drain(session);
-  apns_payload_free(payload);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   assert_int_equal(service_count(service), 2 + 2 + 3);
   assert_string_equal(service_push(service, 6)->payload, "{\"aps\":{\"event\":\"update\"}}");
-  service_free(service);
 }
 
 /* ---- What is answered ------------------------------------------------------- */
@@ -352,9 +330,8 @@ static service_reply_t judge_with_ids(void *context, const service_push_t *push)
 
 /* By the answer's own field, to a channel and to a device. */
 TEST(an_answer_has_its_ids) {
-  const service_options_t options = {.judge = judge_with_ids};
-  service_t *service = service_start(&options);
-  apns_session_t *session = push_session(service, NULL);
+  owned(service) service = service_start(&(service_options_t){.judge = judge_with_ids});
+  owned(session) session = push_session(service, NULL);
   for (size_t n = 0; n < 12; n++) {
     apns_notification_t push = broadcast();
     if (n >= 6) push = *notification(n);
@@ -368,7 +345,6 @@ TEST(an_answer_has_its_ids) {
     snprintf(made, sizeof made, "5e2a60c0-0000-4000-8000-%012zx", n);
     assert_string_equal(event.apns_id, n == 3 ? ID : made);
   }
-  push_end(session, service);
 }
 
 #define MADE "5e2a60c0-3333-4000-8000-00000000000b"
@@ -396,8 +372,8 @@ TEST(an_accepted_one_has_the_id_that_is_one) {
     for (size_t field = 0; rows[n].fields[field]; field++)
       fields[2 + field] = rows[n].fields[field];
     service_reply_t reply = {.fields = fields};
-    service_t *service = service_judging(judge_first, &reply);
-    apns_session_t *session = push_session(service, NULL);
+    owned(service) service = service_judging(judge_first, &reply);
+    owned(session) session = push_session(service, NULL);
     apns_notification_t push = *notification(0);
     push.apns_id = rows[n].own;
     send_one(session, &push);
@@ -406,31 +382,22 @@ TEST(an_accepted_one_has_the_id_that_is_one) {
     assert_int_equal(event.kind, APNS_EVENT_ACCEPTED);
     assert_string_equal(event.apns_id, rows[n].id);
     assert_string_equal(event.unique_id, rows[n].unique_id);
-    push_end(session, service);
   }
 }
 
 /* A field that belongs to the other kind of request has no effect. */
-static service_reply_t judge_with_other_ids(void *context, const service_push_t *push) {
-  (void)context, (void)push;
+TEST(a_device_has_no_request_id) {
   static const char *const fields[] = {
       ":status", "200", "apns-id", ID, "apns-request-id", "5e2a60c0-4444-4000-8000-00000000000c",
       NULL,      NULL};
-  return (service_reply_t){.fields = fields};
-}
-
-TEST(a_device_has_no_request_id) {
-  const service_options_t options = {.judge = judge_with_other_ids};
-  service_t *service = service_start(&options);
-  apns_session_t *session = push_session(service, NULL);
-  send_range(session, 0, 1);
-  drain(session);
+  owned(service) service = service_replying(.fields = fields);
+  owned(session) session = push_session(service, NULL);
+  send_and_drain(session, 0, 1);
   assert_string_equal(one_event(session).apns_id, ID);
   apns_notification_t push = broadcast();
   send_one(session, &push);
   drain(session);
   assert_string_equal(one_event(session).apns_id, "5e2a60c0-4444-4000-8000-00000000000c");
-  push_end(session, service);
 }
 
 static const struct {
@@ -461,9 +428,8 @@ static service_reply_t judge_with_reasons(void *context, const service_push_t *p
 }
 
 TEST(every_reason_of_a_broadcast) {
-  const service_options_t options = {.judge = judge_with_reasons};
-  service_t *service = service_start(&options);
-  apns_session_t *session = push_session(service, NULL);
+  owned(service) service = service_start(&(service_options_t){.judge = judge_with_reasons});
+  owned(session) session = push_session(service, NULL);
   for (size_t index = 0; index < sizeof refusals / sizeof *refusals; index++) {
     apns_notification_t push = broadcast();
     push.user_data = &push;
@@ -480,12 +446,10 @@ TEST(every_reason_of_a_broadcast) {
   }
   apns_feedback_options_t whence = APNS_FEEDBACK_OPTIONS_INIT;
   whence.session = session;
-  apns_feedback_t *feedback = NULL;
+  owned(feedback) feedback = NULL;
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
   assert_ok(apns_feedback_open(&whence, NULL, &feedback, &error));
   assert_status(APNS_DONE, apns_feedback_next(feedback, &tuple, &error));
-  apns_feedback_free(feedback);
-  push_end(session, service);
 }
 
 /* ---- Again, and in order ----------------------------------------------------- */
@@ -503,11 +467,9 @@ static service_reply_t judge_with_trouble(void *context, const service_push_t *p
 }
 
 TEST(a_broadcast_is_sent_again) {
-  const service_options_t options = {.judge = judge_with_trouble};
-  service_t *service = service_start(&options);
-  apns_session_options_t given = push_options(service);
-  tuning_of(&given)->retry_schedule = tuning_of(&given)->server_error_schedule = "1";
-  apns_session_t *session = push_session(service, &given);
+  owned(service) service = service_start(&(service_options_t){.judge = judge_with_trouble});
+  apns_session_t *session =
+      push_session_where(service, tuning->retry_schedule = tuning->server_error_schedule = "1");
   enum { MANY = 60 };
   for (size_t n = 0; n < MANY; n++) {
     apns_notification_t push = broadcast();
@@ -517,8 +479,7 @@ TEST(a_broadcast_is_sent_again) {
   }
   drain(session);
   assert_counts(session, MANY, MANY, 0, 0, 0);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   assert_true(service_connections(service) >= 3);
   bool has_come[MANY] = {0};
   for (size_t index = 0; index < service_count(service); index++) {
@@ -527,7 +488,6 @@ TEST(a_broadcast_is_sent_again) {
     has_come[(size_t)(atoll(heard->expiration) - 4000000000)] = true;
   }
   for (size_t n = 0; n < MANY; n++) assert_true(has_come[n]);
-  service_free(service);
 }
 
 /* Defers every third notification; notifications to one channel arrive in order all the same. */
@@ -543,11 +503,9 @@ TEST(a_channel_has_its_order) {
   enum { MANY = 40, CHANNELS = 4 };
   bool has_come[MANY] = {0};
   const service_options_t options = {.judge = judge_with_delay, .context = has_come};
-  service_t *service = service_start(&options);
-  apns_session_options_t given = push_options(service);
-  tuning_of(&given)->retry_schedule = "1";
-  given.device_order = 1;
-  apns_session_t *session = push_session(service, &given);
+  owned(service) service = service_start(&options);
+  apns_session_t *session =
+      push_session_where(service, tuning->retry_schedule = "1", options.device_order = 1);
   static const char *const channels[] = {"AAAA", "AAAB", "AAA=", "AAAAAAAA"};
   for (size_t n = 0; n < MANY; n++) {
     apns_notification_t push = broadcast();
@@ -557,8 +515,7 @@ TEST(a_channel_has_its_order) {
   }
   drain(session);
   assert_counts(session, MANY, MANY, 0, 0, 0);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   assert_true(service_most_streams(service) <= CHANNELS);
   long long last[CHANNELS] = {-1, -1, -1, -1};
   for (size_t index = 0; index < service_count(service); index++) {
@@ -567,13 +524,12 @@ TEST(a_channel_has_its_order) {
     assert_true(n <= last[n % CHANNELS] + CHANNELS || last[n % CHANNELS] < 0);
     last[n % CHANNELS] = n;
   }
-  service_free(service);
 }
 
 /* ---- The other ways to send --------------------------------------------------- */
 
 TEST(an_array_and_a_builder) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_t *session = push_session(service, NULL);
   apns_notification_t array[20];
   for (size_t n = 0; n < 20; n++) {
@@ -593,8 +549,7 @@ TEST(an_array_and_a_builder) {
 
   apns_payload_options_t options = APNS_PAYLOAD_OPTIONS_INIT;
   options.limit = APNS_PAYLOAD_MAX_BROADCAST + 1;
-  apns_payload_t *payload = NULL;
-  assert_ok(apns_payload_new(&options, &payload, &error));
+  owned(payload) payload = payload_with(&options);
   static char text[6000];
   memset(text, 'x', sizeof text);
   apns_notification_t push = broadcast();
@@ -609,14 +564,11 @@ TEST(an_array_and_a_builder) {
   assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error));
   drain(session);
   assert_counts(session, 20, 20, 0, 0, 0);
-  apns_payload_free(payload);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   for (size_t n = 0; n < 19; n++)
     assert_string_equal(service_push(service, n)->push_type, "liveactivity");
   assert_int_equal(service_push(service, 19)->payload_length, 5120);
   assert_string_equal(service_push(service, 19)->path, PATH);
-  service_free(service);
 }
 
 /* ---- The log ---------------------------------------------------------------------- */
@@ -630,16 +582,14 @@ static void write_down(const apns_log_record_t *record, void *context) {
 }
 
 TEST(the_log_names_the_channel) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_options_t options = push_options(service);
   options.log = write_down, options.log_level = APNS_LOG_TRACE;
   apns_session_t *session = push_session(service, &options);
   apns_notification_t push = broadcast();
   send_one(session, &push);
   drain(session);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   assert_contains(frames, "> HEADERS, stream 1, to channel " CHANNEL);
   assert_null(strstr(frames, "content-state"));
-  service_free(service);
 }

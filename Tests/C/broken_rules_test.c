@@ -44,16 +44,13 @@ static service_reply_t judge(void *context, const service_push_t *push) {
 /* Responses come only if no call waits for `answer_timeout_ms`, which is longer than the drain. */
 static void check_breach(const breach_t *breach, size_t answered, int delivery) {
   script_t script = {breach, answered};
-  service_t *service = service_judging(judge, &script);
-  apns_session_options_t options = push_options(service);
-  options.delivery = delivery;
-  tuning_of(&options)->answer_timeout_ms = 600000;
-  apns_session_t *session = push_session(service, &options);
+  owned(service) service = service_judging(judge, &script);
+  apns_session_t *session =
+      push_session_where(service, options.delivery = delivery, tuning->answer_timeout_ms = 600000);
   const size_t owed = COUNT - answered;
   const size_t again = delivery == APNS_DELIVERY_AT_LEAST_ONCE ? owed : 0;
   size_t accepted = 0, unknown = 0;
-  send_range(session, 0, COUNT);
-  drain(session);
+  send_and_drain(session, 0, COUNT);
   for (size_t n = 0; n < COUNT; n++) {
     const apns_event_t event = one_event(session);
     if (event.kind == APNS_EVENT_ACCEPTED) accepted++;
@@ -63,14 +60,12 @@ static void check_breach(const breach_t *breach, size_t answered, int delivery) 
   assert_int_equal(unknown, owed - again);
   assert_int_equal(stats_of(session).resent, again);
   /* And the session is as good as before. */
-  send_range(session, COUNT, COUNT + 1);
-  drain(session);
+  send_and_drain(session, COUNT, COUNT + 1);
   assert_int_equal(one_event(session).kind, APNS_EVENT_ACCEPTED);
   push_stop(session, service);
   assert_int_equal(service_connections(service), 2);
   assert_int_equal(service_complaints(service), 1);
   assert_int_equal(service_count(service), COUNT + again + 1);
-  service_free(service);
 }
 
 static void check_breaches(size_t answered, int delivery) {

@@ -53,15 +53,14 @@ static void open_gate(gate_t *gate, size_t count) {
 static apns_session_t *session_behind_first(service_t *service,
                                             const apns_session_options_t *options) {
   apns_session_t *session = push_session(service, options);
-  send_range(session, 0, 1);
-  drain(session);
+  send_and_drain(session, 0, 1);
   assert_event(session, APNS_EVENT_ACCEPTED, 0, 0);
   return session;
 }
 
 TEST(what_was_never_sent_is_taken_back) {
   gate_t gate = {0};
-  service_t *service = gated_service(&gate, 2);
+  owned(service) service = gated_service(&gate, 2);
   apns_session_t *session = session_behind_first(service, NULL);
   send_range(session, 1, 3);
   hold_back(session, 3, 11);
@@ -78,12 +77,11 @@ TEST(what_was_never_sent_is_taken_back) {
   assert_event(session, APNS_EVENT_ACCEPTED, 0, 2);
   push_stop(session, service);
   assert_int_equal(service_count(service), 3);
-  service_free(service);
 }
 
 TEST(one_is_taken_back_and_the_others_are_sent) {
   gate_t gate = {0};
-  service_t *service = gated_service(&gate, 1);
+  owned(service) service = gated_service(&gate, 1);
   apns_session_t *session = session_behind_first(service, NULL);
   uint32_t identifiers[6];
   for (size_t n = 1; n < 6; n++)
@@ -98,23 +96,20 @@ TEST(one_is_taken_back_and_the_others_are_sent) {
     if (n != 3) assert_event(session, APNS_EVENT_ACCEPTED, 0, n);
   push_stop(session, service);
   assert_int_equal(service_count(service), 5);
-  service_free(service);
 }
 
 /* It waits for its next try, which it would make in a minute. */
 TEST(a_retry_is_taken_back) {
   const service_reply_t busy = {.status = 429, .body = "{\"reason\":\"TooManyRequests\"}"};
-  service_t *service = service_judging(judge_first, (void *)&busy);
-  apns_session_options_t options = push_options(service);
-  tuning_of(&options)->retry_schedule = "60";
-  tuning_of(&options)->retry_timeout_ms = 3600 * 1000;
-  apns_session_t *session = push_session(service, &options);
+  owned(service) service = service_judging(judge_first, (void *)&busy);
+  apns_session_t *session = push_session_where(service, tuning->retry_schedule = "60",
+                                               tuning->retry_timeout_ms = 3600 * 1000);
   uint32_t identifier = send_one(session, notification(0), 0);
   apns_event_t event = APNS_EVENT_INIT;
   apns_session_metrics_t metrics = APNS_SESSION_METRICS_INIT;
   while (metrics.retries_asked == 0) {
     assert_status(APNS_DONE, apns_session_next_event(session, &event, 5, &error));
-    assert_ok(apns_session_metrics(session, &metrics, &error));
+    metrics = metrics_of(session);
   }
   assert_int_equal(cancel(session, identifier), 1);
   event = one_event(session);
@@ -124,13 +119,12 @@ TEST(a_retry_is_taken_back) {
   drain(session);
   push_stop(session, service);
   assert_int_equal(service_count(service), 1);
-  service_free(service);
 }
 
 /* The outcome of a notification cancelled in flight and answered with `reply`; it is not resent. */
 static apns_event_t end_of_cancelled(service_reply_t reply) {
   gate_t gate = {.reply = reply};
-  service_t *service = gated_service(&gate, 0);
+  owned(service) service = gated_service(&gate, 0);
   apns_session_t *session = session_behind_first(service, NULL);
   send_range(session, 1, 2);
   assert_int_equal(cancel(session, 0), 0);
@@ -139,7 +133,6 @@ static apns_event_t end_of_cancelled(service_reply_t reply) {
   const apns_event_t event = one_event(session);
   push_stop(session, service);
   assert_int_equal(service_count(service), 2);
-  service_free(service);
   return event;
 }
 
@@ -164,7 +157,7 @@ TEST(what_the_service_did_not_look_at_did_not_arrive) {
 /* The third to the device goes after the first, as the second would have. */
 TEST(the_order_of_a_device_closes_up) {
   gate_t gate = {0};
-  service_t *service = gated_service(&gate, 0);
+  owned(service) service = gated_service(&gate, 0);
   apns_session_options_t options = push_options(service);
   options.device_order = 1;
   apns_session_t *session = session_behind_first(service, &options);
@@ -186,7 +179,6 @@ TEST(the_order_of_a_device_closes_up) {
   assert_event(session, APNS_EVENT_ACCEPTED, 0, 3);
   push_stop(session, service);
   assert_int_equal(service_count(service), 3);
-  service_free(service);
 }
 
 /* ---- The binary interface ----------------------------------------------------------- */
@@ -194,8 +186,8 @@ TEST(the_order_of_a_device_closes_up) {
 static const gateway_step_t polite[] = {TAKE_SENTINEL, NAME_LAST(2), END};
 
 TEST(what_was_held_back_is_taken_back) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite));
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(polite));
+  owned(session) session = session_to(gateway, NULL);
   uint32_t identifiers[10];
   for (size_t n = 0; n < 10; n++)
     identifiers[n] = send_one(session, notification(n), APNS_SEND_MORE);
@@ -209,29 +201,26 @@ TEST(what_was_held_back_is_taken_back) {
   for (size_t index = 0, n = 1; n < 9; n++)
     if (n != 4) assert_carries(heard, index++, n);
   for (size_t n = 0; n < 3; n++) assert_int_equal(one_event(session).kind, APNS_EVENT_CANCELLED);
-  session_end(session, gateway);
 }
 
 TEST(all_are_taken_back_and_the_session_goes_on) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite));
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(polite));
+  owned(session) session = session_to(gateway, NULL);
   hold_back(session, 0, 10);
   assert_int_equal(cancel(session, 0), 10);
   for (size_t n = 0; n < 10; n++) assert_event(session, APNS_EVENT_CANCELLED, 0, n);
-  send_range(session, 10, 12);
-  drain(session);
+  send_and_drain(session, 10, 12);
   const gateway_record_t *heard = gateway_heard(gateway, 0);
   assert_int_equal(notifications_in(heard), 2);
   assert_carries(heard, 0, 10);
   assert_carries(heard, 1, 11);
-  session_end(session, gateway);
 }
 
 /* The gateway looked at nothing after the notification that it names. */
 TEST(what_stands_behind_a_bad_one_did_not_arrive) {
   const gateway_step_t bad[] = {TAKE_FRAMES(4), AWAIT(1), NAME_NTH(8, 1), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(bad, polite));
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(bad, polite));
+  owned(session) session = session_to(gateway, NULL);
   send_range(session, 0, 4);
   assert_int_equal(cancel(session, 0), 0);
   gateway_signal(gateway);
@@ -240,13 +229,12 @@ TEST(what_stands_behind_a_bad_one_did_not_arrive) {
   assert_event(session, APNS_EVENT_CANCELLED, 0, 2);
   assert_event(session, APNS_EVENT_CANCELLED, 0, 3);
   assert_event(session, APNS_EVENT_REJECTED, 8, 1);
-  session_end(session, gateway);
 }
 
 TEST(what_a_silent_end_had_is_unknown_and_not_sent_again) {
   const gateway_step_t silent[] = {TAKE_FRAMES(3), AWAIT(1), CLOSE_RST, END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(silent, polite));
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(silent, polite));
+  owned(session) session = session_to(gateway, NULL);
   send_range(session, 0, 3);
   assert_int_equal(cancel(session, 0), 0);
   gateway_signal(gateway);
@@ -254,15 +242,13 @@ TEST(what_a_silent_end_had_is_unknown_and_not_sent_again) {
   assert_counts(session, 3, 0, 0, 3, 0);
   for (size_t n = 0; n < 3; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
   assert_int_equal(stats_of(session).resent, 0);
-  session_end(session, gateway);
 }
 
 TEST(a_closed_session_has_nothing_to_take_back) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite));
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(polite));
+  owned(session) session = session_to(gateway, NULL);
   assert_ok(apns_session_close(session, AMPLE_MS, &error));
   assert_int_equal(cancel(session, 0), 0);
   assert_ok(apns_session_cancel(session, 0, NULL, &error));
   assert_status(APNS_ERR_ARGUMENT, apns_session_cancel(NULL, 0, NULL, &error));
-  session_end(session, gateway);
 }

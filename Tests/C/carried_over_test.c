@@ -18,9 +18,8 @@ typedef struct {
 /* Changed: makes a session instead of a socket. */
 static SSL_Connection ssl_connect(const apns_session_options_t *options) {
   SSL_Connection sslcon = {NULL, NULL};
-  apns_credentials_t *credentials = provider_credentials();
+  owned(credentials) credentials = provider_credentials();
   assert_ok(apns_session_new(options, credentials, &sslcon.session, &error));
-  apns_credentials_free(credentials);
   sslcon.ssl = apns_session_ssl(sslcon.session);
   return sslcon;
 }
@@ -47,7 +46,7 @@ static int push_all(SSL_Connection *sslcon, size_t from, size_t to) {
 /* ---- What comes of it ---------------------------------------------------------- */
 
 TEST(its_notifications_go_by_http2) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_options_t options = push_options(service);
   options.outcomes = APNS_OUTCOMES_FAILURES;
   SSL_Connection sslcon = ssl_connect(&options);
@@ -66,12 +65,11 @@ TEST(its_notifications_go_by_http2) {
     assert_int_equal(push->payload_length, notification(n)->payload_length);
     assert_memory_equal(push->payload, notification(n)->payload, push->payload_length);
   }
-  service_free(service);
 }
 
 /* Apple's sample checks nothing, and its devices show what they can of such a payload. */
 TEST(its_payloads_are_not_checked) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_options_t options = push_options(service);
   options.checks = 0;
   SSL_Connection sslcon = ssl_connect(&options);
@@ -81,17 +79,11 @@ TEST(its_payloads_are_not_checked) {
   ssl_disconnect(&sslcon);
   service_stop(service);
   assert_int_equal(service_count(service), 2);
-  service_free(service);
-}
-
-static service_reply_t reject(void *context, const service_push_t *push) {
-  (void)context, (void)push;
-  const service_reply_t bad = {.status = 400, .body = "{\"reason\":\"BadDeviceToken\"}"};
-  return bad;
 }
 
 TEST(the_enhanced_ones_come_back_by_their_identifier) {
-  service_t *service = service_judging(reject, NULL);
+  owned(service) service =
+      service_replying(.status = 400, .body = "{\"reason\":\"BadDeviceToken\"}");
   apns_session_options_t options = push_options(service);
   SSL_Connection sslcon = ssl_connect(&options);
   char token[DEVICE_BINARY_SIZE] = {1}, payload[2048];
@@ -112,12 +104,12 @@ TEST(the_enhanced_ones_come_back_by_their_identifier) {
   assert_string_equal(service_push(service, 0)->expiration, "2000000000");
   assert_string_equal(service_push(service, 1)->expiration, "0");
   assert_int_equal(service_push(service, 1)->payload_length, 2048);
-  service_free(service);
 }
 
 /* A legacy provider takes no outcomes, for months. */
 TEST(outcomes_nobody_takes_are_no_end) {
-  service_t *service = service_judging(reject, NULL);
+  owned(service) service =
+      service_replying(.status = 400, .body = "{\"reason\":\"BadDeviceToken\"}");
   apns_session_options_t options = push_options(service);
   options.window_bytes = 32768;
   tuning_of(&options)->payload_max = 256;
@@ -132,11 +124,10 @@ TEST(outcomes_nobody_takes_are_no_end) {
   ssl_disconnect(&sslcon);
   service_stop(service);
   assert_int_equal(service_count(service), count);
-  service_free(service);
 }
 
 TEST(its_notifications_go_by_the_binary_interface) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   SSL_Connection sslcon = ssl_connect(&options);
   assert_int_equal(push_all(&sslcon, 0, 50), 0);
@@ -144,13 +135,12 @@ TEST(its_notifications_go_by_the_binary_interface) {
   const gateway_record_t *heard = gateway_heard(gateway, 0);
   assert_int_equal(notifications_in(heard), 50);
   for (size_t n = 0; n < 50; n++) assert_carries(heard, n, n);
-  gateway_stop(gateway);
 }
 
 /* ---- What else a host does with an SSL -------------------------------------------- */
 
 TEST(openssl_itself_fails_on_it) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_options_t options = push_options(service);
   SSL_Connection sslcon = ssl_connect(&options);
   SSL *ssl = sslcon.ssl;
@@ -175,12 +165,11 @@ TEST(openssl_itself_fails_on_it) {
   ssl_disconnect(&sslcon);
   service_stop(service);
   assert_int_equal(service_count(service), 3);
-  service_free(service);
 }
 
 /* With a socket of the host's it is an SSL like any other, and not the session's. */
 TEST(an_ssl_with_a_socket_is_the_hosts) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_options_t options = push_options(service);
   SSL_Connection sslcon = ssl_connect(&options);
   int pair[2];
@@ -190,7 +179,6 @@ TEST(an_ssl_with_a_socket_is_the_hosts) {
   assert_int_equal(stats_of(sslcon.session).taken, 0);
   ssl_disconnect(&sslcon);
   close(pair[0]), close(pair[1]);
-  service_end(service);
 }
 
 static int pushes_by_the_parents(void *argument) {
@@ -203,7 +191,7 @@ static int pushes_by_the_parents(void *argument) {
 
 TEST(a_child_cannot_push_by_it) {
   skip_unless_pages_are_wiped_on_fork();
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_options_t options = push_options(service);
   SSL_Connection sslcon = ssl_connect(&options);
   assert_int_equal(push_all(&sslcon, 0, 5), 0);
@@ -213,11 +201,10 @@ TEST(a_child_cannot_push_by_it) {
   service_stop(service);
   assert_int_equal(service_count(service), 10);
   assert_int_equal(service_connections(service), 1);
-  service_free(service);
 }
 
 TEST(a_closed_session_takes_nothing) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_options_t options = push_options(service);
   SSL_Connection sslcon = ssl_connect(&options);
   assert_null(apns_session_ssl(NULL));
@@ -225,16 +212,14 @@ TEST(a_closed_session_takes_nothing) {
   assert_int_equal(push_all(&sslcon, 0, 2), 2);
   assert_null(apns_session_ssl(sslcon.session));
   apns_session_free(sslcon.session);
-  service_end(service);
 }
 
 TEST(nobody_to_connect_to_is_false) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_options_t options = push_options(service);
   service_stop(service);
   SSL_Connection sslcon = ssl_connect(&options);
   assert_int_equal(push_all(&sslcon, 0, 1), 1);
   assert_int_equal(stats_of(sslcon.session).taken, 0);
   ssl_disconnect(&sslcon);
-  service_free(service);
 }

@@ -26,8 +26,7 @@ static void check_cause(const char *what, apns_status_t status, apns_cause_t cau
 
 static apns_credentials_options_t who(const char *certificate, const char *key,
                                       const char *passphrase) {
-  apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
-  options.ca_file = all->root.certificate_file;
+  apns_credentials_options_t options = trusting();
   options.certificate_file = certificate;
   options.key_file = key;
   options.passphrase = passphrase;
@@ -62,11 +61,11 @@ TEST(of_files) {
   const key_form_t plain = {0};
   const push_certificate_t tomorrow = {
       .name = "early", .not_before = time(NULL) + 86400, .not_after = time(NULL) + 2 * 86400};
-  X509 *early = keychain_certificate(&tomorrow, own->key);
-  uint8_t *early_bytes = keychain_certificate_bytes(early, false, &early_length);
-  uint8_t *plain_bytes = keychain_key_bytes(own->key, &plain, &plain_length);
-  EVP_PKEY *odd = keychain_key(true);
-  uint8_t *odd_bytes = keychain_key_bytes(odd, &plain, &odd_length);
+  owned(certificate) early = keychain_certificate(&tomorrow, own->key);
+  owned(bytes) early_bytes = keychain_certificate_bytes(early, false, &early_length);
+  owned(bytes) plain_bytes = keychain_key_bytes(own->key, &plain, &plain_length);
+  owned(key) odd = keychain_key(true);
+  owned(bytes) odd_bytes = keychain_key_bytes(odd, &plain, &odd_length);
   apns_credentials_options_t by_rsa = with_token_key(NULL, "ABC123DEFG");
   by_rsa.token_key_bytes = odd_bytes, by_rsa.token_key_length = odd_length;
   apns_credentials_options_t weak = who(own->together_file, NULL, NULL);
@@ -118,9 +117,6 @@ TEST(of_files) {
     const apns_status_t found = apns_credentials_new(&rows[index].options, &credentials, &error);
     check_cause(rows[index].what, rows[index].status, rows[index].cause, found, &error);
   }
-  X509_free(early);
-  EVP_PKEY_free(odd);
-  free(early_bytes), free(plain_bytes), free(odd_bytes);
   free((char *)malformed);
 }
 
@@ -165,7 +161,7 @@ typedef struct connecting {
 
 static void check_connecting(const connecting_t *row) {
   FORGET_ERROR();
-  gateway_t *gateway = gateway_start(&row->gateway, row->script ? SCRIPTS(row->script) : NULL);
+  owned(gateway) gateway = gateway_start(&row->gateway, row->script ? SCRIPTS(row->script) : NULL);
   const proxy_answer_t answer = {.text = row->proxy, .stays = row->is_silent_proxy};
   const bool has_proxy = row->proxy || row->is_silent_proxy;
   proxy_t *proxy = has_proxy ? proxy_start(gateway_port(gateway), &answer, 1) : NULL;
@@ -182,15 +178,13 @@ static void check_connecting(const connecting_t *row) {
     if (row->cause == APNS_CAUSE_PROXY_UNREACHABLE) options.peer.proxy = nobody_there;
   }
   const apns_credentials_options_t nobody = who(NULL, NULL, NULL);
-  apns_credentials_t *credentials = credentials_of(row->who ? row->who : &nobody);
+  owned(credentials) credentials = credentials_of(row->who ? row->who : &nobody);
   apns_session_t *session = session_with(&options, credentials);
-  apns_credentials_free(credentials);
   const apns_status_t found = apns_session_connect(session, &error);
   check_cause(row->what, row->status, row->cause, found, &error);
   if (row->alert) assert_int_equal((int)(error.tls_code & 0xFFF) - 1000, row->alert);
   apns_session_free(session);
   if (proxy) proxy_stop(proxy);
-  gateway_stop(gateway);
 }
 
 TEST(of_connecting) {
@@ -301,14 +295,12 @@ TEST(of_waiting) {
     FORGET_ERROR();
     const gateway_options_t small = {.receive_buffer = 4096};
     const gateway_step_t *script = rows[index].script;
-    gateway_t *gateway = gateway_start(&small, SCRIPTS(script, script, script, script));
-    apns_session_options_t options = options_for(gateway);
-    tuning_of(&options)->connects_per_minute = rows[index].connects_per_minute;
-    apns_session_t *session = session_to(gateway, &options);
+    owned(gateway) gateway = gateway_start(&small, SCRIPTS(script, script, script, script));
+    owned(session) session =
+        session_where(gateway, tuning->connects_per_minute = rows[index].connects_per_minute);
     apns_status_t found = apns_session_send(session, notification(0), 0, NULL, &error);
     if (found == APNS_OK) found = apns_session_drain(session, 300, NULL, &error);
     check_cause(rows[index].what, APNS_ERR_TIMEOUT, rows[index].cause, found, &error);
-    session_end(session, gateway);
   }
 }
 
@@ -334,32 +326,21 @@ TEST(of_a_list) {
   };
   for (size_t index = 0; index < sizeof rows / sizeof *rows; index++) {
     FORGET_ERROR();
-    gateway_t *gateway = gateway_start(NULL, SCRIPTS(rows[index].script));
-    apns_credentials_t *credentials = provider_credentials();
-    apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
-    options.peer.host = "localhost";
-    options.peer.port = gateway_port(gateway);
-    options.peer.connect_timeout_ms = AMPLE_MS;
-    options.read_timeout_ms = AMPLE_MS;
-    options.tuples_max = 1;
-    options.peer.wait_max_ms = rows[index].wait_max_ms;
-    apns_feedback_t *feedback = NULL;
+    owned(gateway) gateway = gateway_start(NULL, SCRIPTS(rows[index].script));
+    owned(feedback) feedback = feedback_where(gateway, options.tuples_max = 1,
+                                              options.peer.wait_max_ms = rows[index].wait_max_ms);
     apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
-    assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
     apns_status_t found = APNS_OK;
     while (found == APNS_OK) found = apns_feedback_next(feedback, &tuple, &error);
     check_cause(rows[index].what, rows[index].status, rows[index].cause, found, &error);
-    apns_feedback_free(feedback);
-    apns_credentials_free(credentials);
-    gateway_stop(gateway);
   }
 }
 
 /* ---- HTTP/2 ------------------------------------------------------------------ */
 
 TEST(of_http2) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_credentials_t *credentials = provider_credentials();
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(credentials) credentials = provider_credentials();
   apns_session_options_t options = options_for(gateway);
   options.protocol = APNS_PROTOCOL_HTTP2;
   apns_session_t *session = NULL;
@@ -375,8 +356,6 @@ TEST(of_http2) {
 #else
   check_cause("no HTTP/2", APNS_ERR_ARGUMENT, APNS_CAUSE_HTTP2_NOT_BUILT_IN, found, &error);
 #endif
-  apns_credentials_free(credentials);
-  gateway_stop(gateway);
 }
 
 /* ---- Without a cause, and names ---------------------------------------------- */

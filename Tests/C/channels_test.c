@@ -47,28 +47,32 @@ static apns_channels_options_t options_to(const service_t *service) {
 }
 
 static apns_channels_t *channels_with(const apns_channels_options_t *options) {
-  apns_credentials_t *credentials = provider_credentials();
+  owned(credentials) credentials = provider_credentials();
   apns_channels_t *channels = NULL;
   assert_ok(apns_channels_new(options, credentials, &channels, &error));
-  apns_credentials_free(credentials);
   return channels;
 }
 
 static void enter(room_t *room) {
-  const service_options_t serving = {.judge = follow, .context = &room->plan};
-  room->service = service_start(&serving);
+  room->service = service_start(&(service_options_t){.judge = follow, .context = &room->plan});
   const apns_channels_options_t options = options_to(room->service);
   room->channels = channels_with(&options);
 }
 
 static void leave(room_t *room) {
   apns_channels_free(room->channels);
-  service_stop(room->service);
   service_free(room->service);
 }
 
+/* Nobody manages channels any more, and what the service heard can be read. */
+static void close_room(room_t *room) {
+  apns_channels_free(room->channels);
+  room->channels = NULL;
+  service_stop(room->service);
+}
+
 #define ENTER(...)                                                                      \
-  room_t room = {.plan = {.replies = {__VA_ARGS__}}};                                   \
+  __attribute__((cleanup(leave))) room_t room = {.plan = {.replies = {__VA_ARGS__}}};   \
   room.plan.count = sizeof((service_reply_t[]){__VA_ARGS__}) / sizeof(service_reply_t); \
   enter(&room);                                                                         \
   apns_channels_t *channels = room.channels;                                            \
@@ -118,8 +122,7 @@ TEST(requests_are_as_apple_shows_them) {
   assert_int_equal(apns_channels_next(channels, &listed), APNS_DONE);
   assert_null(listed);
   assert_int_equal(apns_channels_next(channels, &listed), APNS_DONE);
-  apns_channels_free(channels);
-  service_stop(room.service);
+  close_room(&room);
   static const struct {
     const char *method, *path, *rest, *payload;
   } expected[] = {
@@ -142,7 +145,6 @@ TEST(requests_are_as_apple_shows_them) {
     assert_string_equal(heard->fields, fields);
     assert_string_equal(heard->payload ? heard->payload : "", expected[index].payload);
   }
-  service_free(room.service);
 }
 
 /* Apple's hosts and ports: nothing is sent there, but the name is looked up. */
@@ -178,18 +180,17 @@ TEST(each_environment_has_its_host) {
     options.topic = "com.example.chess";
     options.peer.lookup = note_host;
     options.log = note_peer;
-    apns_channels_t *channels = channels_with(&options);
+    owned(channels) channels = channels_with(&options);
     assert_caused(APNS_ERR_NETWORK, create(channels), APNS_CAUSE_NAME_NOT_FOUND);
     assert_string_equal(asked_host, expected[index].host);
     assert_string_equal(logged_peer, expected[index].peer);
-    apns_channels_free(channels);
   }
 }
 
 TEST(what_cannot_be_asked) {
-  apns_credentials_t *credentials = provider_credentials();
+  owned(credentials) credentials = provider_credentials();
   apns_channels_options_t options = APNS_CHANNELS_OPTIONS_INIT;
-  apns_channels_t *channels = NULL;
+  owned(channels) channels = NULL;
 #define REFUSED(given, text)                   \
   do {                                         \
     assert_status(APNS_ERR_ARGUMENT, (given)); \
@@ -219,7 +220,6 @@ TEST(what_cannot_be_asked) {
   REFUSED(apns_channels_new(&options, credentials, NULL, &error), "channels_out is NULL");
   assert_null(channels);
   assert_ok(apns_channels_new(&options, credentials, &channels, &error));
-  apns_credentials_free(credentials);
   apns_channel_description_t description = APNS_CHANNEL_DESCRIPTION_INIT;
   apns_channels_response_t answer = APNS_CHANNELS_RESPONSE_INIT;
   const char *listed = "";
@@ -264,7 +264,7 @@ TEST(what_cannot_be_asked) {
   assert_int_equal(apns_channels_timeout_ms(channels), -1);
   assert_int_equal(apns_channels_timeout_ms(NULL), -1);
   apns_channels_cancel(channels), apns_channels_cancel(NULL);
-  apns_channels_free(channels), apns_channels_free(NULL);
+  apns_channels_free(NULL);
 }
 
 /* ---- What is refused ------------------------------------------------------------ */
@@ -309,7 +309,6 @@ TEST(a_refusal_has_its_reason) {
   }
   assert_ok(create(channels));
   assert_int_equal(room.plan.asked, 8);
-  leave(&room);
 }
 
 /* ---- Invalid responses ----------------------------------------------------------- */
@@ -334,7 +333,6 @@ TEST(answers_that_are_strange) {
   assert_ok(create(channels));
   assert_string_equal(made, CHANNEL);
   assert_int_equal(room.plan.asked, 7);
-  leave(&room);
 }
 
 TEST(descriptions_and_lists_that_are_none) {
@@ -406,7 +404,6 @@ TEST(descriptions_and_lists_that_are_none) {
   assert_ok(apns_channel_describe(channels, CHANNEL, &description, &error));
   assert_int_equal(description.storage, 2);
   assert_int_equal(description.push_type, 0);
-  leave(&room);
 }
 
 /* ---- Long lists ------------------------------------------------------------------- */
@@ -423,7 +420,7 @@ static char *list_of(size_t count, size_t *length) {
 
 TEST(ten_thousand_channels) {
   size_t length;
-  char *text = list_of(10000, &length);
+  owned(text) text = list_of(10000, &length);
   ENTER({.long_body = text});
   for (int again = 0; again < 2; again++) {
     assert_ok(apns_channels_list(channels, &error));
@@ -436,8 +433,6 @@ TEST(ten_thousand_channels) {
     }
     assert_int_equal(apns_channels_next(channels, &listed), APNS_DONE);
   }
-  leave(&room);
-  free(text);
 }
 
 TEST(a_list_has_its_limit) {
@@ -460,10 +455,8 @@ TEST(a_list_has_its_limit) {
   /* A rejection is never this long. */
   const apns_status_t status = apns_channel_delete(channels, CHANNEL, &error);
   if (status != APNS_OK) assert_status(APNS_ERR_PROTOCOL, status);
-  apns_channels_free(channels);
-  service_stop(room.service);
+  close_room(&room);
   assert_int_equal(service_complaints(room.service), 0);
-  service_free(room.service);
 }
 
 /* ---- Connections that end --------------------------------------------------------- */
@@ -483,10 +476,8 @@ TEST(what_is_lost_is_asked_again) {
   const char *listed;
   assert_int_equal(apns_channels_next(channels, &listed), APNS_OK);
   assert_int_equal(room.plan.asked, 8);
-  apns_channels_free(channels);
-  service_stop(room.service);
+  close_room(&room);
   assert_int_equal(service_connections(room.service), 3);
-  service_free(room.service);
 }
 
 TEST(a_creation_is_not_repeated) {
@@ -503,7 +494,6 @@ TEST(a_creation_is_not_repeated) {
   assert_ok(create(channels));
   assert_caused(APNS_ERR_IN_DOUBT, create(channels), APNS_CAUSE_FLOOD);
   assert_int_equal(room.plan.asked, 5);
-  leave(&room);
 }
 
 /* Five ends are enough. */
@@ -515,14 +505,12 @@ TEST(a_silent_connection_is_made_anew) {
   assert_ok(create(channels));
   clock_forward(61000); /* and back below: timers of the kernel know nothing of it */
   assert_ok(create(channels));
-  apns_channels_free(channels);
-  service_stop(room.service);
+  close_room(&room);
   assert_int_equal(service_count(room.service), 3);
   assert_int_equal(service_connections(room.service), 2);
   assert_int_equal(service_push(room.service, 1)->connection, 0);
   assert_int_equal(service_push(room.service, 2)->connection, 1);
   clock_forward(-111000);
-  service_free(room.service);
 }
 
 TEST(what_ends_connections_is_given_up) {
@@ -530,7 +518,6 @@ TEST(what_ends_connections_is_given_up) {
   assert_caused(APNS_ERR_NETWORK, apns_channel_delete(channels, CHANNEL, &error),
                 APNS_CAUSE_CONNECTION_LOST);
   assert_int_equal(room.plan.asked, 5);
-  leave(&room);
 }
 
 TEST(a_service_that_is_silent) {
@@ -541,7 +528,6 @@ TEST(a_service_that_is_silent) {
   room.channels = channels = channels_with(&options);
   assert_caused(APNS_ERR_IN_DOUBT, create(channels), APNS_CAUSE_ANSWER_TIMEOUT);
   assert_contains(error.message, "a channel may have been made: list them");
-  leave(&room);
 }
 
 /* The failure of one request does not affect the next one. */
@@ -552,37 +538,32 @@ TEST(each_request_has_its_own_cause) {
   assert_caused(APNS_ERR_IN_DOUBT, create(channels), APNS_CAUSE_PROTOCOL);
   assert_contains(error.message, "the peer broke the rules of HTTP/2: localhost:");
   assert_caused(APNS_ERR_IN_DOUBT, create(channels), APNS_CAUSE_CONNECTION_LOST);
-  leave(&room);
 }
 
 /* Nothing was sent, so nothing is in doubt. */
 TEST(nobody_is_there) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   const apns_channels_options_t options = options_to(service);
-  apns_channels_t *channels = channels_with(&options);
+  owned(channels) channels = channels_with(&options);
   service_stop(service);
   for (int again = 0; again < 3; again++) {
     assert_caused(APNS_ERR_NETWORK, create(channels), APNS_CAUSE_CONNECTION_REFUSED);
     assert_null(strstr(error.message, "may have been made"));
     assert_status(APNS_ERR_NETWORK, apns_channels_list(channels, &error));
   }
-  apns_channels_free(channels);
-  service_free(service);
 }
 
 TEST(a_service_without_http2) {
-  service_t *service = service_start(&(service_options_t){.speaks_no_http2 = true});
+  owned(service) service = service_start(&(service_options_t){.speaks_no_http2 = true});
   const apns_channels_options_t options = options_to(service);
-  apns_channels_t *channels = channels_with(&options);
+  owned(channels) channels = channels_with(&options);
   assert_caused(APNS_ERR_PROTOCOL, create(channels), APNS_CAUSE_NO_HTTP2);
-  apns_channels_free(channels);
-  service_end(service);
 }
 
 /* Fields without end, in frames without end (RFC 9113, 6.10). */
 TEST(fields_without_end) {
   enum { FRAMES = 400, SIZE = 16000 };
-  uint8_t *flood = calloc(FRAMES, SIZE + 9);
+  owned(bytes) flood = calloc(FRAMES, SIZE + 9);
   for (size_t index = 0; index < FRAMES; index++) {
     uint8_t *frame = flood + index * (SIZE + 9);
     frame[0] = SIZE >> 16, frame[1] = SIZE >> 8 & 255, frame[2] = SIZE & 255;
@@ -598,8 +579,6 @@ TEST(fields_without_end) {
   const int64_t start = cpu_ms();
   assert_status(APNS_ERR_IN_DOUBT, create(channels));
   assert_costs(start, 5000);
-  leave(&room);
-  free(flood);
 }
 
 /* ---- Tokens ------------------------------------------------------------------------- */
@@ -623,29 +602,24 @@ static int give_token(apns_token_request_t *request, void *context) {
 /* A token that APNs rejects as expired is refreshed, for the creation too: it was not made. */
 TEST(a_token_is_renewed) {
   char refused[512] = "";
-  const service_options_t serving = {.judge = refuse_first_token, .context = refused};
-  service_t *service = service_start(&serving);
-  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
+  owned(service) service =
+      service_start(&(service_options_t){.judge = refuse_first_token, .context = refused});
+  apns_credentials_options_t who = trusting();
   who.token_callback = give_token;
-  who.ca_file = identities_make()->root.certificate_file;
-  apns_credentials_t *credentials = credentials_of(&who);
+  owned(credentials) credentials = credentials_of(&who);
   const apns_channels_options_t options = options_to(service);
-  apns_channels_t *channels = NULL;
+  owned(channels) channels = NULL;
   assert_ok(apns_channels_new(&options, credentials, &channels, &error));
   assert_ok(create(channels));
   /* A session with the same credentials has the same token. */
   apns_session_t *session = signing_session(service, credentials);
-  apns_credentials_free(credentials);
-  send_range(session, 0, 1);
-  drain(session);
+  send_and_drain(session, 0, 1);
   apns_session_free(session);
-  apns_channels_free(channels);
   service_stop(service);
   assert_int_equal(service_count(service), 3);
   assert_string_equal(service_push(service, 0)->authorization, "bearer token-1");
   assert_string_equal(service_push(service, 1)->authorization, "bearer token-2");
   assert_string_equal(service_push(service, 2)->authorization, "bearer token-2");
-  service_free(service);
 }
 
 /* ---- In an event loop ----------------------------------------------------------------- */
@@ -682,7 +656,7 @@ static apns_channels_t *looping(room_t *room) {
 
 TEST(calls_that_never_wait) {
   size_t length;
-  char *text = list_of(5000, &length);
+  owned(text) text = list_of(5000, &length);
   ENTER(CREATED, {.action = SERVE_DROP}, {.body = DESCRIPTION}, REFUSAL(400, "BadChannelId"),
         {.long_body = text}, {.action = SERVE_DROP}, CREATED);
   channels = looping(&room);
@@ -704,8 +678,6 @@ TEST(calls_that_never_wait) {
   assert_int_equal(LOOPED(channels, create(channels)), APNS_ERR_IN_DOUBT);
   assert_int_equal(LOOPED(channels, create(channels)), APNS_OK);
   assert_int_equal(apns_channels_fd(channels), descriptor);
-  leave(&room);
-  free(text);
 }
 
 /* Another request has to wait until the pending one ends or is abandoned. */
@@ -727,11 +699,9 @@ TEST(one_request_at_a_time) {
   assert_false(is_readable(apns_channels_fd(channels)));
   assert_int_equal(LOOPED(channels, apns_channel_delete(channels, "AAAA", &error)), APNS_OK);
   assert_int_equal(LOOPED(channels, create(channels)), APNS_OK);
-  apns_channels_free(channels);
-  service_stop(room.service);
+  close_room(&room);
   assert_int_equal(service_count(room.service), 3);
   assert_contains(service_push(room.service, 1)->fields, "apns-channel-id: AAAA\n");
-  service_free(room.service);
 }
 
 TEST(a_loop_has_its_deadlines) {
@@ -743,21 +713,18 @@ TEST(a_loop_has_its_deadlines) {
   room.channels = channels = channels_with(&options);
   assert_int_equal(LOOPED(channels, create(channels)), APNS_ERR_IN_DOUBT);
   assert_int_equal(error.cause, APNS_CAUSE_ANSWER_TIMEOUT);
-  leave(&room);
 }
 
 TEST(nobody_is_there_in_a_loop) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_channels_options_t options = options_to(service);
   options.peer.nonblocking = 1;
-  apns_channels_t *channels = channels_with(&options);
+  owned(channels) channels = channels_with(&options);
   service_stop(service);
   for (int again = 0; again < 3; again++) {
     assert_int_equal(LOOPED(channels, create(channels)), APNS_ERR_NETWORK);
     assert_int_equal(error.cause, APNS_CAUSE_CONNECTION_REFUSED);
   }
-  apns_channels_free(channels);
-  service_free(service);
 }
 
 /* A call that may wait for a millisecond only, and continues when it is repeated. */
@@ -774,14 +741,13 @@ TEST(calls_that_wait_a_little) {
   while (room.plan.asked < 2) assert_status(APNS_ERR_AGAIN, apns_channels_list(channels, &error));
   assert_status(APNS_ERR_AGAIN, apns_channels_list(channels, &error));
   assert_int_equal(room.plan.asked, 2);
-  leave(&room);
 }
 
 /* ---- Forks, and memory --------------------------------------------------------------- */
 
 static int uses_the_parents_channels(void *argument) {
   FORGET_ERROR();
-  apns_channels_t *channels = argument;
+  owned(channels) channels = argument;
   apns_channel_description_t description = APNS_CHANNEL_DESCRIPTION_INIT;
   apns_channels_response_t answer = APNS_CHANNELS_RESPONSE_INIT;
   const char *listed;
@@ -796,7 +762,6 @@ static int uses_the_parents_channels(void *argument) {
   CHILD_REQUIRE(apns_channels_fd(channels) == -1);
   CHILD_REQUIRE(apns_channels_timeout_ms(channels) == -1);
   apns_channels_cancel(channels);
-  apns_channels_free(channels);
   return 0;
 }
 
@@ -806,8 +771,6 @@ TEST(a_child_leaves_them_alone) {
   assert_ok(create(channels));
   assert_child_is_fine(uses_the_parents_channels, channels);
   assert_ok(create(channels));
-  apns_channels_free(channels);
-  service_stop(room.service);
+  close_room(&room);
   assert_int_equal(service_connections(room.service), 1);
-  service_free(room.service);
 }

@@ -71,8 +71,8 @@ static const char *const fine_payloads[] = {
 #define FINE (sizeof fine_payloads / sizeof *fine_payloads)
 
 TEST(payloads_are_checked_where_asked_for) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
-  apns_session_t *session = session_checking(gateway, APNS_CHECK_PAYLOAD, 0);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(session) session = session_checking(gateway, APNS_CHECK_PAYLOAD, 0);
   apns_notification_t push;
   for (size_t index = 0; index < WRONG; index++) {
     push = saying(wrong_payloads[index][0]);
@@ -89,24 +89,22 @@ TEST(payloads_are_checked_where_asked_for) {
   push.expiry = 3600;
   assert_taken(session, &push);
   assert_int_equal(stats_of(session).taken, FINE + 1);
-  session_end(session, gateway);
 }
 
 TEST(all_is_checked_by_default) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
-  apns_session_t *session = session_checking(gateway, 0, 0);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(session) session = session_checking(gateway, 0, 0);
   apns_notification_t push = saying(wrong_payloads[0][0]);
   assert_refused(session, &push, APNS_REJECT_PROCESSING_ERROR, wrong_payloads[0][1]);
   push = saying(fine_payloads[0]);
   push.expiry = 3600;
   assert_refused(session, &push, APNS_REJECT_PROCESSING_ERROR, "looks like a duration");
-  session_end(session, gateway);
 }
 
 /* An equal payload needs no other check; one that differs in a byte, at the same place, does. */
 TEST(a_payload_that_changes_is_checked_again) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
-  apns_session_t *session = session_checking(gateway, 0, 0);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(session) session = session_checking(gateway, 0, 0);
   char text[] = "{\"aps\":{\"content-available\":1}}";
   apns_notification_t push = saying(text);
   assert_taken(session, &push);
@@ -122,24 +120,22 @@ TEST(a_payload_that_changes_is_checked_again) {
   assert_refused(session, &push, APNS_REJECT_PROCESSING_ERROR, "ends too early");
   push.payload_length++;
   assert_taken(session, &push);
-  session_end(session, gateway);
 }
 
 TEST(without_checks_everything_is_taken) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
-  apns_session_t *session = session_checking(gateway, -1, 0);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(session) session = session_checking(gateway, -1, 0);
   for (size_t index = 0; index < WRONG; index++) {
     apns_notification_t push = saying(wrong_payloads[index][0]);
     push.expiry = index % 2 ? 3600 : 1245345321;
     assert_taken(session, &push);
   }
-  session_end(session, gateway);
 }
 
 /* Apple's gateway rejects priority 10 if a notification shows nothing (Binary Provider API). */
 TEST(a_silent_payload_needs_its_priority) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
-  apns_session_t *session = session_checking(gateway, APNS_CHECK_ALL, 0);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(session) session = session_checking(gateway, APNS_CHECK_ALL, 0);
   apns_notification_t push = saying("{\"aps\":{\"content-available\":1},\"x\":{\"alert\":1}}");
   push.priority = 10;
   assert_refused(session, &push, APNS_REJECT_PROCESSING_ERROR, "priority is 10", "needs 5");
@@ -160,16 +156,15 @@ TEST(a_silent_payload_needs_its_priority) {
   push = saying("{\"aps\":{\"content-available\":1}}");
   push.priority = 10;
   assert_taken(session, &push);
-  session_end(session, gateway);
 }
 
 /* At the end of a page, with no readable byte after it. */
 TEST(a_checked_payload_is_not_read_beyond_its_end) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
-  apns_session_t *session = session_checking(gateway, APNS_CHECK_ALL, 0);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(session) session = session_checking(gateway, APNS_CHECK_ALL, 0);
   static const char whole[] = "{\"aps\":{\"alert\":{\"title\":\"\\u00e9\xC3\xA9\"},\"badge\":12}}";
   for (size_t length = 1; length < sizeof whole; length++) {
-    char *copy = malloc(length);
+    owned(text) copy = malloc(length);
     memcpy(copy, whole, length);
     apns_notification_t push = *notification(1);
     push.payload = copy, push.payload_length = length;
@@ -178,16 +173,14 @@ TEST(a_checked_payload_is_not_read_beyond_its_end) {
     } else {
       assert_refused(session, &push, APNS_REJECT_PROCESSING_ERROR, "payload, line 1");
     }
-    free(copy);
   }
-  session_end(session, gateway);
 }
 
 /* ---- Expiries ---------------------------------------------------------------- */
 
 TEST(expiries_are_checked_where_asked_for) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
-  apns_session_t *session = session_checking(gateway, APNS_CHECK_EXPIRY, 0);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(session) session = session_checking(gateway, APNS_CHECK_EXPIRY, 0);
   apns_notification_t push = saying("not JSON, which is not asked for");
   const int64_t now = time(NULL);
   static const int64_t durations[] = {1, 3600, 86400, 31536000, 499999999};
@@ -221,14 +214,13 @@ TEST(expiries_are_checked_where_asked_for) {
     push.expiry = fine[index];
     assert_taken(session, &push);
   }
-  session_end(session, gateway);
 }
 
 /* ---- The other send functions ------------------------------------------------- */
 
 TEST(an_array_stops_at_what_a_check_finds) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
-  apns_session_t *session = session_checking(gateway, APNS_CHECK_ALL, 0);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(session) session = session_checking(gateway, APNS_CHECK_ALL, 0);
   apns_notification_t all[10];
   for (size_t index = 0; index < 10; index++) all[index] = saying("{\"aps\":{}}");
   all[4].payload = "{\"aps\":[]}";
@@ -245,14 +237,12 @@ TEST(an_array_stops_at_what_a_check_finds) {
   assert_ok(apns_session_send_many(session, all + 8, 2, 0, &taken, &error));
   gateway_await_frames(gateway, 0, 8);
   assert_counts(session, 8, 0, 0, 0, 8);
-  session_end(session, gateway);
 }
 
 TEST(a_builders_payload_is_checked_for_its_expiry) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
-  apns_session_t *session = session_checking(gateway, APNS_CHECK_ALL, 0);
-  apns_payload_t *payload = NULL;
-  assert_ok(apns_payload_new(NULL, &payload, &error));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(session) session = session_checking(gateway, APNS_CHECK_ALL, 0);
+  owned(payload) payload = payload_with(NULL);
   apns_notification_t push = *notification(1);
   push.payload = NULL, push.payload_length = 0;
   push.expiry = 3600;
@@ -262,8 +252,6 @@ TEST(a_builders_payload_is_checked_for_its_expiry) {
   assert_int_equal(error.reject, APNS_REJECT_PROCESSING_ERROR);
   push.expiry = 0;
   assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error));
-  apns_payload_free(payload);
-  session_end(session, gateway);
 }
 
 TEST(a_check_that_is_none_is_refused) {
@@ -287,8 +275,8 @@ TEST(a_check_that_is_none_is_refused) {
 TEST(a_refusal_has_the_gateways_status) {
   static char large[3000];
   memset(large, ' ', sizeof large);
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(session) session = session_to(gateway, NULL);
   apns_notification_t push = *notification(1);
 #define REFUSED(change, status, text)               \
   do {                                              \
@@ -318,18 +306,15 @@ TEST(a_refusal_has_the_gateways_status) {
 
   apns_payload_options_t limited = APNS_PAYLOAD_OPTIONS_INIT;
   limited.limit = 20;
-  apns_payload_t *payload = NULL;
-  assert_ok(apns_payload_new(&limited, &payload, &error));
+  owned(payload) payload = payload_with(&limited);
   assert_ok(apns_payload_set_string(payload, APNS_KEY_ALERT, large, 30, &error));
   push = *notification(1);
   push.payload = NULL, push.payload_length = 0;
   assert_status(APNS_ERR_ARGUMENT,
                 apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error));
   assert_int_equal(error.reject, APNS_REJECT_INVALID_PAYLOAD_SIZE);
-  apns_payload_free(payload);
 
   assert_int_equal(gateway_connections(gateway), 0);
-  session_end(session, gateway);
 }
 
 TEST(a_tokens_text_has_the_gateways_status) {

@@ -14,11 +14,9 @@ static void check_nothing_is_destroyed(bool closes) {
   static const uint8_t half[3] = {8, 8, 0};
   enum { COUNT = 400 };
   const gateway_step_t slow[] = {TAKE_FRAMES(1), AWAIT(1), SAY(half, 3), AWAIT(2), TAKE_ALL, END};
-  const gateway_options_t small = {.receive_buffer = 4096, .tickets = 2};
-  gateway_t *gateway = gateway_start(&small, SCRIPTS(slow));
-  apns_session_options_t options = options_for(gateway);
-  tuning_of(&options)->write_timeout_ms = 1000;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway =
+      gateway_start(&(gateway_options_t){.receive_buffer = 4096, .tickets = 2}, SCRIPTS(slow));
+  apns_session_t *session = session_where(gateway, tuning->write_timeout_ms = 1000);
   send_range(session, 0, 1);
   gateway_await_step(gateway, 0, 1);
   send_range(session, 1, COUNT);
@@ -34,7 +32,6 @@ static void check_nothing_is_destroyed(bool closes) {
   /* Closing sends a sentinel, too. */
   assert_int_equal(heard->frame_count, COUNT + closes);
   assert_int_equal(heard->ending, ENDING_NOTIFY);
-  gateway_stop(gateway);
 }
 
 TEST(closing_destroys_nothing_in_flight) { check_nothing_is_destroyed(true); }
@@ -42,33 +39,30 @@ TEST(closing_destroys_nothing_in_flight) { check_nothing_is_destroyed(true); }
 TEST(freeing_destroys_nothing_in_flight) { check_nothing_is_destroyed(false); }
 
 TEST(closing_writes_what_was_held_back) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
-  apns_session_t *session = session_to(gateway, NULL);
-  for (size_t n = 0; n < 10; n++)
-    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(session) session = session_to(gateway, NULL);
+  hold_range(session, 0, 10);
   assert_ok(apns_session_close(session, AMPLE_MS, &error));
   const gateway_record_t *heard = gateway_heard(gateway, 0);
   assert_int_equal(heard->frame_count, 11);
   assert_true(heard->frames[10].is_sentinel);
-  session_end(session, gateway);
 }
 
 TEST(what_has_no_end_comes_out_as_unknown_in_order) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(session) session = session_to(gateway, NULL);
   send_range(session, 0, 10);
   assert_ok(apns_session_send(session, notification(10), APNS_SEND_MORE, NULL, &error));
   assert_ok(apns_session_close(session, AMPLE_MS, &error));
   assert_counts(session, 11, 0, 0, 11, 0);
   for (size_t n = 0; n < 11; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
   assert_no_event(session);
-  session_end(session, gateway);
 }
 
 TEST(outcomes_from_before_and_after_closing_are_in_order) {
   const gateway_step_t first[] = {TAKE_FRAMES(5), NAME_NTH(8, 2), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, record_all));
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(first, record_all));
+  owned(session) session = session_to(gateway, NULL);
   send_range(session, 0, 5);
   gateway_await_step(gateway, 0, 2);
   send_range(session, 5, 8);
@@ -78,14 +72,13 @@ TEST(outcomes_from_before_and_after_closing_are_in_order) {
   assert_event(session, APNS_EVENT_REJECTED, 8, 2);
   for (size_t n = 3; n < 8; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
   assert_no_event(session);
-  session_end(session, gateway);
 }
 
 /* The gateway's error packet crosses the provider's close_notify. */
 TEST(a_packet_that_comes_while_closing) {
   const gateway_step_t first[] = {TAKE_FRAMES(5), NAME_NTH(8, 2), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(first));
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(first));
+  owned(session) session = session_to(gateway, NULL);
   send_range(session, 0, 5);
   gateway_await_step(gateway, 0, 2);
   assert_ok(apns_session_close(session, AMPLE_MS, &error));
@@ -93,11 +86,10 @@ TEST(a_packet_that_comes_while_closing) {
   assert_event(session, APNS_EVENT_REJECTED, 8, 2);
   assert_event(session, APNS_EVENT_UNKNOWN, 0, 3);
   assert_event(session, APNS_EVENT_UNKNOWN, 0, 4);
-  session_end(session, gateway);
 }
 
 TEST(a_closed_session_takes_no_more) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_t *session = session_to(gateway, NULL);
   send_range(session, 0, 1);
   assert_ok(apns_session_close(session, AMPLE_MS, &error));
@@ -123,38 +115,34 @@ TEST(a_closed_session_takes_no_more) {
   assert_within(start, 0);
   apns_session_free(session);
   assert_int_equal(gateway_connections(gateway), 1);
-  gateway_stop(gateway);
 }
 
 TEST(closing_ends_at_its_deadline) {
   const gateway_step_t script[] = {TAKE_FRAMES(3), STALL};
   static const int32_t timeouts[] = {0, 200};
   for (size_t index = 0; index < 2; index++) {
-    gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
-    apns_session_t *session = session_to(gateway, NULL);
+    owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
+    owned(session) session = session_to(gateway, NULL);
     send_range(session, 0, 3);
     gateway_await_step(gateway, 0, 1);
     int64_t start = clock_ms();
     assert_ok(apns_session_close(session, timeouts[index], &error));
     assert_within(start, timeouts[index]);
     assert_counts(session, 3, 0, 0, 3, 0);
-    session_end(session, gateway);
   }
 }
 
 TEST(closing_after_a_drain_leaves_no_event) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite));
-  apns_session_t *session = session_to(gateway, NULL);
-  send_range(session, 0, 10);
-  drain(session);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(polite));
+  owned(session) session = session_to(gateway, NULL);
+  send_and_drain(session, 0, 10);
   assert_ok(apns_session_close(session, AMPLE_MS, &error));
   assert_counts(session, 10, 10, 0, 0, 0);
   assert_no_event(session);
-  session_end(session, gateway);
 }
 
 TEST(a_session_that_never_connected) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_session_t *session = session_to(gateway, NULL);
   assert_no_event(session);
   assert_ok(apns_session_flush(session, &error));
@@ -163,7 +151,6 @@ TEST(a_session_that_never_connected) {
   apns_session_free(session);
   apns_session_free(session_to(gateway, NULL));
   assert_int_equal(gateway_connections(gateway), 0);
-  gateway_stop(gateway);
 }
 
 /* ---- Its own proof ------------------------------------------------------- */
@@ -171,11 +158,9 @@ TEST(a_session_that_never_connected) {
 /* The gateway answers the sentinel of closing: all have their outcomes, and no drain was needed. */
 TEST(closing_proves_what_the_gateway_answers) {
   for (uint32_t connections = 1; connections <= 3; connections += 2) {
-    gateway_t *gateway = gateway_start(NULL, NULL);
-    apns_session_options_t options = options_for(gateway);
-    options.connections = connections;
-    options.outcomes = APNS_OUTCOMES_EACH;
-    apns_session_t *session = session_to(gateway, &options);
+    owned(gateway) gateway = gateway_start(NULL, NULL);
+    apns_session_t *session = session_where(gateway, options.connections = connections,
+                                            options.outcomes = APNS_OUTCOMES_EACH);
     assert_ok(apns_session_connect(session, &error));
     await_connects(session, connections);
     send_range(session, 0, 400);
@@ -185,27 +170,23 @@ TEST(closing_proves_what_the_gateway_answers) {
     assert_no_event(session);
     apns_session_free(session);
     assert_int_equal(gateway_connections(gateway), connections);
-    gateway_stop(gateway);
   }
 }
 
 /* No sentinel goes to peers that do not answer sentinels, nor with a format without answers. */
 TEST(closing_sends_no_sentinel_where_none_is_answered) {
   for (int simple = 0; simple < 2; simple++) {
-    gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
-    apns_session_options_t options = options_for(gateway);
-    binary_of(&options)->format = simple ? APNS_FORMAT_SIMPLE : APNS_FORMAT_FRAMED;
-    binary_of(&options)->quiet_period_ms = simple ? 0 : 3600000;
-    apns_session_t *session = session_to(gateway, &options);
+    owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
+    apns_session_t *session =
+        session_where(gateway, binary->format = simple ? APNS_FORMAT_SIMPLE : APNS_FORMAT_FRAMED,
+                      binary->quiet_period_ms = simple ? 0 : 3600000);
     send_range(session, 0, 10);
     assert_ok(apns_session_close(session, AMPLE_MS, &error));
     assert_counts(session, 10, 0, 0, 10, 0);
     for (size_t n = 0; n < 10; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
-    apns_session_free(session);
-    const gateway_record_t *heard = gateway_heard(gateway, 0);
+    const gateway_record_t *heard = heard_after(session, gateway, 0);
     assert_int_equal(heard->frame_count, 10);
     assert_int_equal(notifications_in(heard), 10);
-    gateway_stop(gateway);
   }
 }
 
@@ -222,10 +203,8 @@ TEST(closing_never_reconnects) {
   static const gateway_step_t *const ways[] = {fin, reset, rejects, reset_late, rejects_late};
   for (size_t way = 0; way < 5; way++)
     for (int heard_before = 0; heard_before < (way < 3 ? 2 : 1); heard_before++) {
-      gateway_t *gateway = gateway_start(NULL, SCRIPTS(ways[way], polite));
-      apns_session_options_t options = options_for(gateway);
-      binary_of(&options)->no_standby = 0;
-      apns_session_t *session = session_to(gateway, &options);
+      owned(gateway) gateway = gateway_start(NULL, SCRIPTS(ways[way], polite));
+      apns_session_t *session = session_where(gateway, binary->no_standby = 0);
       send_range(session, 0, 10);
       if (way < 3) gateway_await_step(gateway, 0, way == 2 ? 2 : 1);
       bool rejects_one = way == 2 || way == 4;
@@ -239,7 +218,6 @@ TEST(closing_never_reconnects) {
       assert_no_event(session);
       apns_session_free(session);
       assert_int_equal(gateway_connections(gateway), connections);
-      gateway_stop(gateway);
     }
 }
 
@@ -248,19 +226,16 @@ TEST(closing_ends_what_is_being_made) {
   enum { COUNT = 60000 };
   static const gateway_step_t stalls[] = {TAKE_FRAMES(1), STALL};
   static const gateway_step_t resets[] = {TAKE_FRAMES(1), AWAIT(1), CLOSE_RST};
-  const gateway_options_t small = {.receive_buffer = 4096};
   static const gateway_step_t slow[] = {NO_HANDSHAKE, AWAIT(2), SHAKE_HANDS, TAKE_ALL, END};
-  gateway_t *gateway = gateway_start(&small, SCRIPTS(stalls, resets, slow));
-  apns_session_options_t options = options_for(gateway);
-  options.connections = 2;
-  options.window_bytes = 32 << 20;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway =
+      gateway_start(&(gateway_options_t){.receive_buffer = 4096}, SCRIPTS(stalls, resets, slow));
+  apns_session_t *session =
+      session_where(gateway, options.connections = 2, options.window_bytes = 32 << 20);
   assert_ok(apns_session_connect(session, &error));
   await_connects(session, 2);
-  apns_notification_t *all = notifications(COUNT);
+  owned(notifications) all = notifications(COUNT);
   /* Each of the two has more than its socket takes. */
   assert_ok(apns_session_send_many(session, all, COUNT, APNS_SEND_MORE, NULL, &error));
-  notifications_free(all, COUNT);
   gateway_await_step(gateway, 0, 1);
   gateway_await_step(gateway, 1, 1);
   gateway_signal(gateway);
@@ -277,18 +252,16 @@ TEST(closing_ends_what_is_being_made) {
   assert_counts(session, COUNT, 0, 0, COUNT, 0);
   apns_session_free(session);
   assert_int_equal(gateway_heard(gateway, 2)->length, 0);
-  gateway_stop(gateway);
 }
 
 TEST(freeing_with_events_untaken_and_frames_unwritten) {
   const gateway_step_t first[] = {TAKE_FRAMES(5), NAME_NTH(8, 2), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, record_all));
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(first, record_all));
+  owned(session) session = session_to(gateway, NULL);
   send_range(session, 0, 5);
   gateway_await_step(gateway, 0, 2);
   apns_session_drain(session, 100, NULL, NULL);
   assert_ok(apns_session_send(session, notification(5), APNS_SEND_MORE, NULL, &error));
-  session_end(session, gateway);
 }
 
 /* ---- The option close_timeout_ms ---------------------------------------- */
@@ -310,14 +283,13 @@ static void listen(const apns_log_record_t *record, void *context) {
  */
 static said_t freed(const gateway_step_t *script, uint32_t ms, bool nonblocking, bool log) {
   said_t said = {0};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = options_for(gateway);
   options.close_timeout_ms = ms;
   options.peer.nonblocking = nonblocking;
   if (log) options.log = listen, options.log_context = &said;
   apns_session_t *session = session_to(gateway, &options);
-  for (size_t n = 0; n < 2000; n++)
-    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error));
+  hold_range(session, 0, 2000);
   FILE *heard = tmpfile();
   const int standard = dup(STDERR_FILENO);
   assert_true(heard && standard >= 0 && dup2(fileno(heard), STDERR_FILENO) >= 0);
@@ -333,7 +305,6 @@ static said_t freed(const gateway_step_t *script, uint32_t ms, bool nonblocking,
     said.lines++;
   }
   fclose(heard);
-  gateway_stop(gateway);
   return said;
 }
 
@@ -379,7 +350,7 @@ TEST(freeing_nothing) {
 
 TEST(credentials_may_go_first) {
   /* session_to() frees them right away; here they go while the session works. */
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_credentials_t *credentials = provider_credentials();
   apns_session_options_t options = options_for(gateway);
   apns_session_t *one = NULL, *other = NULL;
@@ -389,10 +360,8 @@ TEST(credentials_may_go_first) {
   apns_credentials_free(credentials);
   send_range(other, 0, 5);
   drain(one);
-  send_range(one, 5, 6);
-  drain(one);
+  send_and_drain(one, 5, 6);
   apns_session_free(one);
   drain(other);
   apns_session_free(other);
-  gateway_stop(gateway);
 }

@@ -49,8 +49,8 @@ static service_t *narrow_service(void) {
 }
 
 TEST(a_limit_holds_from_its_first_end_on) {
-  service_t *service = narrow_service();
-  apns_session_t *session = session_of_three(service);
+  owned(service) service = narrow_service();
+  owned(session) session = session_of_three(service);
   assert_in_range(most_while_sending(session, 0, 300), 2, 6);
   limit(session, 1);
   /* Surplus connections have no notifications in flight, and close without a call for it. */
@@ -62,12 +62,11 @@ TEST(a_limit_holds_from_its_first_end_on) {
   assert_in_range(most_while_sending(session, 900, 1200), 2, 6);
   assert_counts(session, 1200, 1200, 0, 0, 0);
   assert_int_equal(stats_of(session).resent, 0);
-  push_end(session, service);
 }
 
 /* With notifications in flight: nothing is lost and nothing comes twice. */
 TEST(those_that_are_too_many_hear_their_answers) {
-  service_t *service = narrow_service();
+  owned(service) service = narrow_service();
   apns_session_t *session = session_of_three(service);
   for (size_t n = 0; n < 2000; n++) {
     assert_ok(send_turning(session, notification(n), 0));
@@ -79,12 +78,11 @@ TEST(those_that_are_too_many_hear_their_answers) {
   push_stop(session, service);
   assert_int_equal(service_count(service), 2000);
   assert_int_equal(service_complaints(service), 0);
-  service_free(service);
 }
 
 TEST(with_none_everything_waits) {
-  service_t *service = narrow_service();
-  apns_session_t *session = session_of_three(service);
+  owned(service) service = narrow_service();
+  owned(session) session = session_of_three(service);
   assert_in_range(most_while_sending(session, 0, 100), 2, 6);
   limit(session, 0);
   while (connections_of(session) > 0) turn_quietly(session);
@@ -104,13 +102,12 @@ TEST(with_none_everything_waits) {
   while (stats_of(session).unresolved > 0) turn_quietly(session);
   assert_int_equal(stats_of(session).accepted, stats_of(session).taken);
   assert_true(stats_of(session).taken >= 101);
-  push_end(session, service);
 }
 
 /* Unlike the options' number, which a connection that only waits for its end is not part of. */
 TEST(one_on_its_way_out_counts) {
-  service_t *service = narrow_service();
-  apns_session_t *session = session_of_three(service);
+  owned(service) service = narrow_service();
+  owned(session) session = session_of_three(service);
   limit(session, 1);
   for (size_t n = 0; n < 5; n++) {
     renew(session, 1 + n % RENEWALS);
@@ -118,19 +115,17 @@ TEST(one_on_its_way_out_counts) {
   }
   assert_counts(session, 100, 100, 0, 0, 0);
   assert_true(stats_of(session).connects >= 5);
-  push_end(session, service);
 }
 
 TEST(what_cannot_be_limited) {
-  service_t *service = narrow_service();
+  owned(service) service = narrow_service();
   apns_session_options_t options = push_options(service);
   options.protocol = APNS_PROTOCOL_BINARY;
-  apns_session_t *session = session_number_0(&options);
+  owned(session) session = session_number_0(&options);
   assert_status(APNS_ERR_ARGUMENT, apns_session_limit_connections(session, 1, &error));
   apns_session_free(session);
   assert_status(APNS_ERR_ARGUMENT, apns_session_limit_connections(NULL, 1, &error));
   session = session_of_three(service);
   until_done(session, apns_session_close(session, 0, &error));
   assert_status(APNS_ERR_CLOSED, apns_session_limit_connections(session, 1, &error));
-  push_end(session, service);
 }

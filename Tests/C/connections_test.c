@@ -58,13 +58,13 @@ static bool is_bad(const apns_notification_t *push) {
 /* The gateway rejects a few; all outcomes are reported, and taken when they fill the window. */
 static void check_outcomes(uint32_t connections, bool standby, size_t batch) {
   const size_t count = as_many_as(6000, 600);
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   options.outcomes = APNS_OUTCOMES_EACH;
   binary_of(&options)->no_standby = !standby;
   options.window_bytes = 16384 * connections;
   apns_session_t *session = session_over(gateway, connections, &options);
-  apns_notification_t *all = notifications(count);
+  owned(notifications) all = notifications(count);
   int *ends = calloc(count, sizeof *ends);
   size_t bad = 0;
   for (size_t n = 3; n < count; n += 10 + n % 60, bad++) memset((char *)all[n].token + 30, 0xFF, 2);
@@ -81,15 +81,12 @@ static void check_outcomes(uint32_t connections, bool standby, size_t batch) {
   take_ends(session, ends, count);
   assert_counts(session, count, count - bad, bad, 0, 0);
   apns_session_free(session);
-  uint8_t *times = accepted_by(gateway, count, true);
+  owned(bytes) times = accepted_by(gateway, count, true);
   for (size_t n = 0; n < count; n++) {
     assert_int_equal(ends[n], is_bad(&all[n]) ? APNS_EVENT_REJECTED : APNS_EVENT_ACCEPTED);
     assert_int_equal(times[n], !is_bad(&all[n]));
   }
-  free(times);
   free(ends);
-  notifications_free(all, count);
-  gateway_stop(gateway);
 }
 
 TEST(every_outcome_once_and_order_in_each) {
@@ -105,9 +102,9 @@ TEST(all_are_used) {
   for (size_t index = 0; index < as_many_as(4, 3); index++) {
     const uint32_t connections = counts[index];
     const size_t count = 200 * connections;
-    gateway_t *gateway = gateway_start(NULL, NULL);
+    owned(gateway) gateway = gateway_start(NULL, NULL);
     apns_session_t *session = session_over(gateway, connections, NULL);
-    apns_notification_t *all = notifications(count);
+    owned(notifications) all = notifications(count);
     sockets_reset();
     assert_ok(apns_session_connect(session, &error));
     await_connects(session, connections);
@@ -119,8 +116,6 @@ TEST(all_are_used) {
     apns_session_free(session);
     for (size_t each = 0; each < connections; each++)
       assert_true(notifications_in(gateway_heard(gateway, each)) >= 100);
-    notifications_free(all, count);
-    gateway_stop(gateway);
   }
 }
 
@@ -130,12 +125,12 @@ TEST(all_are_used) {
 static void check_one_dies(const gateway_step_t *dies, int delivery) {
   enum { COUNT = 900 };
   static const gateway_step_t judges[] = {JUDGE, END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(judges, dies, judges));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(judges, dies, judges));
   apns_session_options_t options = options_for(gateway);
   options.delivery = delivery;
   apns_session_t *session = session_over(gateway, 3, &options);
   apns_event_t event = APNS_EVENT_INIT;
-  apns_notification_t *all = notifications(COUNT);
+  owned(notifications) all = notifications(COUNT);
   assert_ok(apns_session_connect(session, &error));
   await_connects(session, 3);
   send_in_batches(session, all, 0, COUNT, COUNT);
@@ -165,11 +160,8 @@ static void check_one_dies(const gateway_step_t *dies, int delivery) {
                 is_unknown[carried_by(doubtful, frame)]);
   assert_in_range(unknown, delivery == APNS_DELIVERY_AT_LEAST_ONCE ? 0 : notifications_in(doubtful),
                   delivery == APNS_DELIVERY_AT_LEAST_ONCE ? 0 : COUNT / 2);
-  uint8_t *times = accepted_by(gateway, COUNT, false);
+  owned(bytes) times = accepted_by(gateway, COUNT, false);
   for (size_t n = 0; n < COUNT; n++) assert_int_equal(times[n], !is_unknown[n]);
-  free(times);
-  notifications_free(all, COUNT);
-  gateway_stop(gateway);
 }
 
 TEST(one_dies_while_others_go_on) {
@@ -190,17 +182,15 @@ TEST(one_that_cannot_be_made) {
   static const gateway_step_t takes_all[] = {TAKE_SENTINEL, NAME_LAST(2), END};
   const gateway_step_t *scripts[TRIES + 1] = {takes_all};
   for (size_t index = 1; index < TRIES; index++) scripts[index] = fails;
-  gateway_t *gateway = gateway_start(NULL, scripts);
+  owned(gateway) gateway = gateway_start(NULL, scripts);
   apns_session_t *session = session_over(gateway, 2, NULL);
-  apns_notification_t *all = notifications(COUNT);
+  owned(notifications) all = notifications(COUNT);
   send_in_batches(session, all, 0, COUNT, 20);
   drain(session);
   assert_counts(session, COUNT, COUNT, 0, 0, 0);
   assert_int_equal(stats_of(session).connects, 1);
   apns_session_free(session);
   assert_int_equal(notifications_in(gateway_heard(gateway, 0)), COUNT);
-  notifications_free(all, COUNT);
-  gateway_stop(gateway);
 }
 
 /* ---- One that waits ----------------------------------------------------- */
@@ -210,9 +200,9 @@ TEST(a_late_rejection_holds_up_nobody_else) {
   enum { COUNT = 600 };
   static const gateway_step_t judges[] = {JUDGE, END};
   static const gateway_step_t late[] = {TAKE_FRAMES(10), AWAIT(1), NAME_NTH(8, 0), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(judges, late, judges));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(judges, late, judges));
   apns_session_t *session = session_over(gateway, 3, NULL);
-  apns_notification_t *all = notifications(COUNT);
+  owned(notifications) all = notifications(COUNT);
   assert_ok(apns_session_connect(session, &error));
   await_connects(session, 3);
   send_in_batches(session, all, 0, COUNT, COUNT);
@@ -231,12 +221,9 @@ TEST(a_late_rejection_holds_up_nobody_else) {
   gateway_signal(gateway);
   drain(session);
   assert_counts(session, COUNT, COUNT - 1, 1, 0, 0);
-  apns_session_free(session);
-  const gateway_record_t *heard = gateway_heard(gateway, 1);
+  const gateway_record_t *heard = heard_after(session, gateway, 1);
   assert_int_equal(notifications_in(heard), unresolved);
   assert_same_frames(gateway_heard(gateway, 3), heard, 1, unresolved - 1);
-  notifications_free(all, COUNT);
-  gateway_stop(gateway);
 }
 
 /* Nor does a connection that never answers again, with its part of the window full. */
@@ -244,11 +231,11 @@ TEST(a_full_part_of_the_window_holds_up_nobody_else) {
   enum { COUNT = 3000 };
   static const gateway_step_t judges[] = {JUDGE, END};
   static const gateway_step_t late[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(late, judges));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(late, judges));
   apns_session_options_t options = options_for(gateway);
   options.window_bytes = 2 * 16384;
-  apns_session_t *session = session_over(gateway, 2, &options);
-  apns_notification_t *all = notifications(COUNT);
+  owned(session) session = session_over(gateway, 2, &options);
+  owned(notifications) all = notifications(COUNT);
   assert_ok(apns_session_connect(session, &error));
   await_connects(session, 2);
   /* A send that waits for that part's room ends with an error. */
@@ -259,9 +246,6 @@ TEST(a_full_part_of_the_window_holds_up_nobody_else) {
   drain(session);
   assert_counts(session, COUNT, COUNT, 0, 0, 0);
   assert_int_equal(stats_of(session).resent, 0);
-  apns_session_free(session);
-  notifications_free(all, COUNT);
-  gateway_stop(gateway);
 }
 
 /* Nor does a connection with a sentinel out and room to spare: new notifications have to wait. */
@@ -269,11 +253,11 @@ TEST(one_that_owes_an_answer_takes_nothing) {
   enum { LARGE = 13, SMALL = 400, COUNT = LARGE + SMALL };
   static const gateway_step_t judges[] = {JUDGE, END};
   static const gateway_step_t late[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(late, judges));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(late, judges));
   apns_session_options_t options = options_for(gateway);
   options.window_bytes = 2 * 16384;
   apns_session_t *session = session_over(gateway, 2, &options);
-  apns_notification_t *all = notifications(COUNT);
+  owned(notifications) all = notifications(COUNT);
   static char large[2000];
   memset(large, ' ', sizeof large);
   memcpy(large, "{\"aps\":{}}", 10);
@@ -295,20 +279,18 @@ TEST(one_that_owes_an_answer_takes_nothing) {
   assert_int_equal(stats_of(session).resent, 0);
   apns_session_free(session);
   assert_in_range(notifications_in(gateway_heard(gateway, 0)), 1, LARGE);
-  notifications_free(all, COUNT);
-  gateway_stop(gateway);
 }
 
 /* The two connections are gone, and the session may open only one again: that is enough. */
 static void check_one_allowed(size_t count) {
   static const gateway_step_t late[] = {TAKE_FRAMES(20), AWAIT(1), NAME_NTH(8, 0), END};
   static const gateway_step_t judges[] = {JUDGE, END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(late, late, judges));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(late, late, judges));
   apns_session_options_t options = options_for(gateway);
   tuning_of(&options)->connects_per_minute = 3; /* two at once */
-  apns_session_t *session = session_over(gateway, 2, &options);
+  owned(session) session = session_over(gateway, 2, &options);
   apns_event_t event = APNS_EVENT_INIT;
-  apns_notification_t *all = notifications(count + 2);
+  owned(notifications) all = notifications(count + 2);
   assert_ok(apns_session_connect(session, &error));
   await_connects(session, 2);
   send_in_batches(session, all, 0, count, count);
@@ -329,9 +311,6 @@ static void check_one_allowed(size_t count) {
   clock_forward(61000);
   drain(session);
   assert_counts(session, count + 2, count, 2, 0, 0);
-  apns_session_free(session);
-  notifications_free(all, count + 2);
-  gateway_stop(gateway);
 }
 
 TEST(one_allowed_is_enough_to_go_on) {
@@ -344,9 +323,9 @@ TEST(one_allowed_is_enough_to_go_on) {
 TEST(events_after_closing_are_in_order) {
   enum { COUNT = 900 };
   static const gateway_step_t record_all[] = {TAKE_ALL, END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all, record_all, record_all));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all, record_all, record_all));
   apns_session_t *session = session_over(gateway, 3, NULL);
-  apns_notification_t *all = notifications(COUNT);
+  owned(notifications) all = notifications(COUNT);
   assert_ok(apns_session_connect(session, &error));
   await_connects(session, 3);
   send_in_batches(session, all, 0, COUNT, COUNT);
@@ -362,6 +341,4 @@ TEST(events_after_closing_are_in_order) {
     assert_true(heard->frames[heard->frame_count - 1].is_sentinel);
     assert_int_equal(heard->ending, ENDING_NOTIFY);
   }
-  notifications_free(all, COUNT);
-  gateway_stop(gateway);
 }

@@ -10,12 +10,6 @@
 
 static const identities_t *all;
 
-static apns_credentials_options_t trusting(void) {
-  apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
-  options.ca_file = all->root.certificate_file;
-  return options;
-}
-
 /* ---- Ways to load ------------------------------------------------------- */
 
 TEST(two_files) {
@@ -33,9 +27,9 @@ TEST(one_file_with_both) {
 
 TEST(a_file_with_the_key_first) {
   size_t key_length, certificate_length;
-  char *key = identities_read(all->provider.key_file, &key_length);
-  char *certificate = identities_read(all->provider.certificate_file, &certificate_length);
-  char *both = malloc(key_length + certificate_length + 100);
+  owned(text) key = identities_read(all->provider.key_file, &key_length);
+  owned(text) certificate = identities_read(all->provider.certificate_file, &certificate_length);
+  owned(text) both = malloc(key_length + certificate_length + 100);
   /* As `openssl pkcs12` writes it, with attributes between the blocks. */
   int length = sprintf(both, "Bag Attributes\n    friendlyName: provider\n%sBag Attributes\n%s",
                        key, certificate);
@@ -43,23 +37,22 @@ TEST(a_file_with_the_key_first) {
   options.certificate_bytes = both;
   options.certificate_length = (size_t)length;
   check_works(&options, 0);
-  free(key), free(certificate), free(both);
 }
 
 TEST(bytes_together_and_apart) {
   apns_credentials_options_t options = trusting();
   size_t length;
-  char *both = identities_read(all->provider.together_file, &length);
+  owned(text) both = identities_read(all->provider.together_file, &length);
   /* Borrowed for the call only, and not ended by a NUL. */
-  char *exact = malloc(length);
+  owned(text) exact = malloc(length);
   memcpy(exact, both, length);
   options.certificate_bytes = exact;
   options.certificate_length = length;
   check_works(&options, 0);
-  free(exact), free(both);
 
-  char *certificate = identities_read(all->provider.certificate_file, &options.certificate_length);
-  char *key = identities_read(all->provider.key_file, &options.key_length);
+  owned(text) certificate =
+      identities_read(all->provider.certificate_file, &options.certificate_length);
+  owned(text) key = identities_read(all->provider.key_file, &options.key_length);
   options.certificate_bytes = certificate;
   options.key_bytes = key;
   check_works(&options, 0);
@@ -67,7 +60,6 @@ TEST(bytes_together_and_apart) {
   options.key_length = 0;
   options.key_file = all->provider.key_file;
   check_works(&options, 0);
-  free(certificate), free(key);
 }
 
 TEST(a_chain_is_shown_whole) {
@@ -92,9 +84,8 @@ TEST(a_passphrase) {
 }
 
 TEST(no_options_no_certificate) {
-  apns_credentials_t *credentials = credentials_of(NULL);
+  owned(credentials) credentials = credentials_of(NULL);
   assert_non_null(credentials);
-  apns_credentials_free(credentials);
 }
 
 /* ---- Passphrases -------------------------------------------------------- */
@@ -200,7 +191,7 @@ TEST(files_with_something_else) {
 TEST(broken_files) {
   apns_credentials_options_t options = trusting();
   size_t length, chained_length;
-  char *certificate = identities_read(all->provider.certificate_file, &length);
+  owned(text) certificate = identities_read(all->provider.certificate_file, &length);
   certificate[length / 2] = certificate[length / 2] == 'A' ? 'B' : 'A';
   certificate[length / 2 + 1] = '!';
   const char *broken = identities_write("broken.crt", certificate, length);
@@ -210,23 +201,20 @@ TEST(broken_files) {
   /* Cut off in the middle. */
   broken = identities_write("cut.crt", certificate, length / 2 - 1);
   check_refused(&options, APNS_ERR_CREDENTIALS, broken);
-  free(certificate);
   /* A broken key is not reported as a missing passphrase. */
-  char *key = identities_read(all->provider.key_file, &length);
+  owned(text) key = identities_read(all->provider.key_file, &length);
   key[length / 2] = '!';
   broken = identities_write("broken.key", key, length);
-  free(key);
   options.certificate_file = all->provider.certificate_file;
   options.key_file = broken;
   apns_error_t error = check_refused(&options, APNS_ERR_CREDENTIALS, broken, "cannot be read");
   assert_null(strstr(error.message, "passphrase"));
   /* The chain after a good certificate. */
-  char *chained = identities_read(all->provider_in_chain.certificate_file, &chained_length);
+  owned(text) chained = identities_read(all->provider_in_chain.certificate_file, &chained_length);
   broken = identities_write("cut-chain.crt", chained, chained_length - 60);
   options.certificate_file = broken;
   options.key_file = all->provider_in_chain.key_file;
   check_refused(&options, APNS_ERR_CREDENTIALS, broken, "chain");
-  free(chained);
   static char junk[2 << 20];
   memset(junk, 'x', sizeof junk);
   broken = identities_write("large.crt", junk, sizeof junk);
@@ -242,11 +230,10 @@ TEST(a_key_of_another_certificate) {
   assert_int_not_equal(error.tls_code, 0);
   options.key_file = NULL;
   size_t length;
-  char *key = identities_read(all->gateway.key_file, &length);
+  owned(text) key = identities_read(all->gateway.key_file, &length);
   options.key_bytes = key;
   options.key_length = length;
   check_refused(&options, APNS_ERR_CREDENTIALS, "key in memory", "does not match the certificate");
-  free(key);
 }
 
 TEST(options_that_contradict) {
@@ -276,7 +263,7 @@ TEST(options_that_contradict) {
 TEST(messages_hold_no_secret) {
   apns_credentials_options_t options = trusting();
   size_t length;
-  char *key = identities_read(all->gateway.key_file, &length);
+  owned(text) key = identities_read(all->gateway.key_file, &length);
   options.certificate_file = all->provider.certificate_file;
   options.key_bytes = key;
   options.key_length = length;
@@ -286,28 +273,24 @@ TEST(messages_hold_no_secret) {
   memcpy(line, strchr(key, '\n') + 1, 20);
   assert_null(strstr(error.message, line));
   assert_null(strstr(error.message, "sesame"));
-  free(key);
 }
 
 /* ---- TLS versions ------------------------------------------------------- */
 
 static void check_version(int offered, int tls_min, int tls_max, bool works) {
   FORGET_ERROR();
-  const gateway_options_t peer = {.tls_version = offered};
-  gateway_t *gateway = gateway_start(&peer, NULL);
+  owned(gateway) gateway = gateway_start(&(gateway_options_t){.tls_version = offered}, NULL);
   apns_credentials_options_t who = trusting();
   who.tls_min = tls_min;
   who.tls_max = tls_max;
-  apns_credentials_t *credentials = credentials_of(&who);
+  owned(credentials) credentials = credentials_of(&who);
   apns_session_options_t options = options_for(gateway);
   apns_session_t *session = session_with(&options, credentials);
-  apns_credentials_free(credentials);
   apns_status_t status = apns_session_connect(session, &error);
   assert_status(works ? APNS_OK : APNS_ERR_TLS, status);
   if (!works) assert_int_not_equal(error.tls_code, 0);
   apns_session_free(session);
   if (works) assert_int_equal(gateway_heard(gateway, 0)->tls_version, offered);
-  gateway_stop(gateway);
 }
 
 TEST(tls_versions) {

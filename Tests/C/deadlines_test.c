@@ -85,9 +85,9 @@ static void assert_took(int64_t start, int64_t limit) {
 
 TEST(a_peer_that_does_not_shake_hands) {
   const gateway_step_t script[] = {NO_HANDSHAKE, STALL};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = limited_options(gateway);
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   int64_t start = clock_ms();
   hurry_while(SIZE_MAX);
   apns_status_t status = apns_session_connect(session, &error);
@@ -100,15 +100,14 @@ TEST(a_peer_that_does_not_shake_hands) {
   assert_ok(apns_session_connect(session, &error));
   assert_ok(apns_session_connect(session, &error));
   assert_int_equal(stats_of(session).connects, 1);
-  session_end(session, gateway);
 }
 
 /* Bytes now and then do not move the deadline of the handshake. */
 TEST(a_send_to_a_peer_that_does_not_shake_hands) {
   const gateway_step_t script[] = {NO_HANDSHAKE, TAKE_RAW(50), STALL};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = limited_options(gateway);
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   int64_t start = clock_ms();
   hurry_while(SIZE_MAX);
   apns_status_t status = apns_session_send(session, notification(0), 0, NULL, &error);
@@ -116,13 +115,12 @@ TEST(a_send_to_a_peer_that_does_not_shake_hands) {
   assert_status(APNS_ERR_TIMEOUT, status);
   assert_took(start, LIMIT_MS);
   assert_counts(session, 0, 0, 0, 0, 0);
-  session_end(session, gateway);
 }
 
 TEST(a_port_nobody_listens_on) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   gateway_stop(gateway);
   char place[64];
   snprintf(place, sizeof place, "127.0.0.1:%d", options.peer.port);
@@ -137,27 +135,20 @@ TEST(a_port_nobody_listens_on) {
   assert_int_equal(taken, 0);
   assert_counts(session, 0, 0, 0, 0, 0);
   assert_int_equal(stats_of(session).connects, 0);
-  apns_session_free(session);
 }
 
 TEST(a_name_that_is_none) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_session_options_t options = options_for(gateway);
-  options.peer.host = "not a name";
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(session) session = session_where(gateway, options.peer.host = "not a name");
   assert_fails(APNS_ERR_NETWORK, apns_session_connect(session, &error),
                "cannot resolve not a name");
-  session_end(session, gateway);
 }
 
 TEST(every_address_of_a_name_is_tried) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_session_options_t options = options_for(gateway);
-  options.peer.host = "two.addresses.test";
-  options.peer.server_name = "localhost";
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(session) session = session_where(gateway, options.peer.host = "two.addresses.test",
+                                         options.peer.server_name = "localhost");
   assert_ok(apns_session_connect(session, &error));
-  session_end(session, gateway);
 }
 
 TEST(an_address_that_never_answers) {
@@ -197,8 +188,8 @@ TEST(an_address_that_never_answers) {
 
 TEST(a_peer_that_reads_no_more) {
   const gateway_step_t script[] = {TAKE_FRAMES(1), STALL};
-  const gateway_options_t small = {.receive_buffer = 4096};
-  gateway_t *gateway = gateway_start(&small, SCRIPTS(script));
+  owned(gateway) gateway =
+      gateway_start(&(gateway_options_t){.receive_buffer = 4096}, SCRIPTS(script));
   apns_session_options_t options = limited_options(gateway);
   options.window_bytes = 16 << 20;
   apns_session_t *session = session_to(gateway, &options);
@@ -206,12 +197,11 @@ TEST(a_peer_that_reads_no_more) {
   gateway_await_step(gateway, 0, 1);
   /* More than the socket's buffers hold. */
   const size_t count = 60000;
-  apns_notification_t *all = notifications(count);
+  owned(notifications) all = notifications(count);
   size_t taken = 0;
   int64_t start = clock_ms();
   assert_ok(apns_session_send_many(session, all + 1, count - 1, APNS_SEND_MORE, &taken, &error));
   assert_int_equal(taken, count - 1);
-  notifications_free(all, count);
   size_t unresolved = 0;
   hurry_while(SIZE_MAX);
   apns_status_t status = apns_session_drain(session, 120000, &unresolved, &error);
@@ -226,13 +216,12 @@ TEST(a_peer_that_reads_no_more) {
   assert_counts(session, count, count, 0, 0, 0);
   apns_session_free(session);
   assert_carry_all(gateway, 1, count);
-  gateway_stop(gateway);
 }
 
 TEST(a_flush_goes_on_where_the_last_one_stopped) {
   const gateway_step_t first[] = {TAKE_FRAMES(3), CLOSE_RST};
   const gateway_step_t second[] = {NO_HANDSHAKE, CLOSE_RST};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, second));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(first, second));
   apns_session_t *session = session_to(gateway, NULL);
   send_range(session, 0, 3);
   gateway_heard(gateway, 0);
@@ -244,14 +233,13 @@ TEST(a_flush_goes_on_where_the_last_one_stopped) {
   assert_counts(session, 3, 3, 0, 0, 0);
   apns_session_free(session);
   assert_same_frames(gateway_heard(gateway, 2), gateway_heard(gateway, 0), 0, 3);
-  gateway_stop(gateway);
 }
 
 /* ---- Draining ----------------------------------------------------------- */
 
 TEST(a_drain_has_its_own_deadline) {
   const gateway_step_t script[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_t *session = session_to(gateway, NULL);
   send_range(session, 0, 10);
   size_t unresolved = 0;
@@ -276,17 +264,14 @@ TEST(a_drain_has_its_own_deadline) {
   assert_int_equal(notifications_in(gateway_heard(gateway, 0)), 10);
   assert_int_equal(gateway_heard(gateway, 0)->frame_count, 11);
   assert_int_equal(notifications_in(gateway_heard(gateway, 1)), 2);
-  gateway_stop(gateway);
 }
 
 TEST(a_drain_without_end_ends_with_the_options) {
   const gateway_step_t script[] = {TAKE_SENTINEL, STALL};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script, script));
-  apns_session_options_t options = options_for(gateway);
-  options.peer.connect_timeout_ms = 12000;
-  tuning_of(&options)->write_timeout_ms = 8000;
-  tuning_of(&options)->answer_timeout_ms = 30000;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script, script));
+  owned(session) session =
+      session_where(gateway, options.peer.connect_timeout_ms = 12000,
+                    tuning->write_timeout_ms = 8000, tuning->answer_timeout_ms = 30000);
   send_range(session, 0, 3);
   int64_t start = clock_ms();
   hurry_while(SIZE_MAX);
@@ -295,14 +280,13 @@ TEST(a_drain_without_end_ends_with_the_options) {
   assert_status(APNS_ERR_TIMEOUT, status);
   assert_took(start, 50000);
   assert_counts(session, 3, 0, 0, 0, 3);
-  session_end(session, gateway);
 }
 
 TEST(a_drain_while_the_gateway_is_away) {
   const gateway_step_t script[] = {TAKE_FRAMES(3), CLOSE_RST};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = options_for(gateway);
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   send_range(session, 0, 3);
   gateway_heard(gateway, 0);
   gateway_stop(gateway);
@@ -315,7 +299,6 @@ TEST(a_drain_while_the_gateway_is_away) {
     assert_int_equal(unresolved, 3);
     assert_counts(session, 3, 0, 0, 0, 3);
   }
-  apns_session_free(session);
 }
 
 /* ---- Events ------------------------------------------------------------- */
@@ -331,9 +314,9 @@ static void *answer_late(void *gateway) {
 
 TEST(events_are_waited_for_as_long_as_said) {
   const gateway_step_t script[] = {TAKE_FRAMES(3), AWAIT(1), NAME_NTH(8, 1), STALL};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = options_for(gateway);
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   apns_event_t event = APNS_EVENT_INIT;
   int64_t start = clock_ms();
   /* With nothing in flight there is nothing to wait for. */
@@ -358,17 +341,14 @@ TEST(events_are_waited_for_as_long_as_said) {
   assert_true(clock_ms() - start >= LATE_MS);
   assert_int_equal(event.kind, APNS_EVENT_REJECTED);
   assert_ptr_equal(event.user_data, (void *)2);
-  session_end(session, gateway);
 }
 
 TEST(events_are_waited_for_by_default) {
   const gateway_step_t script[] = {TAKE_FRAMES(3), STALL};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
-  apns_session_options_t options = options_for(gateway);
-  options.peer.connect_timeout_ms = 30000;
-  tuning_of(&options)->write_timeout_ms = 20000;
-  tuning_of(&options)->answer_timeout_ms = 30000;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
+  owned(session) session =
+      session_where(gateway, options.peer.connect_timeout_ms = 30000,
+                    tuning->write_timeout_ms = 20000, tuning->answer_timeout_ms = 30000);
   apns_event_t event = APNS_EVENT_INIT;
   send_range(session, 0, 3);
   int64_t start = clock_ms();
@@ -377,7 +357,6 @@ TEST(events_are_waited_for_by_default) {
   hurry_no_more();
   assert_status(APNS_DONE, status);
   assert_took(start, 80000);
-  session_end(session, gateway);
 }
 
 /* ---- Signals ------------------------------------------------------------ */
@@ -390,8 +369,8 @@ static void count_alarm(int number) {
 
 TEST(a_signal_neither_ends_nor_prolongs_a_wait) {
   const gateway_step_t script[] = {TAKE_SENTINEL, STALL};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
+  owned(session) session = session_to(gateway, NULL);
   send_range(session, 0, 3);
   /* It stays: the last of them may come late, and end the program if nothing takes it. */
   struct sigaction action = {.sa_handler = count_alarm};
@@ -408,5 +387,4 @@ TEST(a_signal_neither_ends_nor_prolongs_a_wait) {
   }
   setitimer(ITIMER_REAL, &never, NULL);
   assert_counts(session, 3, 0, 0, 0, 3);
-  session_end(session, gateway);
 }

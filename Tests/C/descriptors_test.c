@@ -24,12 +24,11 @@ TEST(many_sessions) {
   apns_session_options_t options = options_for(gateway);
   options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   for (size_t index = 0; index < count; index++) {
-    apns_session_t *session = session_with(&options, credentials);
+    owned(session) session = session_with(&options, credentials);
     apns_status_t status = apns_session_send(session, notification(0), 0, NULL, &error);
     assert_int_equal(status, index % 5 == 1 ? APNS_ERR_NETWORK : APNS_OK);
     if (index % 5 != 1 && index % 5 != 4) drain(session);
     if (index % 2) assert_ok(apns_session_close(session, AMPLE_MS, &error));
-    apns_session_free(session);
   }
   apns_credentials_free(credentials);
   assert_int_equal(gateway_connections(gateway), count);
@@ -54,12 +53,11 @@ TEST(many_feedbacks) {
   options.peer.host = "127.0.0.1";
   options.peer.port = gateway_port(gateway);
   for (size_t index = 0; index < count; index++) {
-    apns_feedback_t *feedback = NULL;
+    owned(feedback) feedback = NULL;
     apns_feedback_tuple_t out = APNS_FEEDBACK_TUPLE_INIT;
     apns_status_t status = apns_feedback_open(&options, credentials, &feedback, NULL);
     assert_int_equal(status, index % 3 == 1 ? APNS_ERR_NETWORK : APNS_OK);
     while (status == APNS_OK) status = apns_feedback_next(feedback, &out, NULL);
-    apns_feedback_free(feedback);
   }
   apns_credentials_free(credentials);
   gateway_stop(gateway);
@@ -72,9 +70,8 @@ TEST(credentials_good_and_bad) {
   size_t before = open_descriptors();
   for (size_t index = 0; index < as_many_as(20, 2); index++) {
     apns_credentials_free(provider_credentials());
-    apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
+    apns_credentials_options_t options = trusting();
     apns_credentials_t *credentials = NULL;
-    options.ca_file = identities->root.certificate_file;
     options.certificate_file = identities->provider.certificate_file;
     options.key_file = identities->gateway.key_file;
     assert_int_equal(apns_credentials_new(&options, &credentials, NULL), APNS_ERR_CREDENTIALS);
@@ -92,8 +89,8 @@ TEST(descriptors_are_closed_on_exec) {
   bool was_open[1024];
   for (int descriptor = 0; descriptor < 1024; descriptor++)
     was_open[descriptor] = fcntl(descriptor, F_GETFD) >= 0;
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(session) session = session_to(gateway, NULL);
   size_t before = open_descriptors();
   assert_ok(apns_session_connect(session, &error));
   assert_true(open_descriptors() > before);
@@ -101,7 +98,6 @@ TEST(descriptors_are_closed_on_exec) {
     int flags = fcntl(descriptor, F_GETFD);
     if (flags >= 0 && !was_open[descriptor]) assert_true(flags & FD_CLOEXEC);
   }
-  session_end(session, gateway);
 }
 
 /* With no descriptor left. */
@@ -116,8 +112,7 @@ static int without_descriptors(void *argument) {
   apns_session_options_t options = options_for(gateway);
   apns_session_t *session = NULL;
   CHILD_REQUIRE(!apns_session_new(&options, credentials, &session, &error));
-  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
-  who.ca_file = all->root.certificate_file;
+  apns_credentials_options_t who = trusting();
   who.certificate_file = all->provider.certificate_file;
   who.key_file = all->provider.key_file;
   apns_credentials_t *made = NULL;

@@ -3,11 +3,10 @@
 
 /* Sends `count` notifications of which every `step`-th from `first` on is deadly. */
 static void send_poisoned(apns_session_t *session, size_t count, size_t first, size_t step) {
-  apns_notification_t *all = notifications(count);
+  owned(notifications) all = notifications(count);
   for (size_t n = first; n < count; n += step)
     memset((uint8_t *)all[n].token + all[n].token_length - 2, 0xFE, 2);
   assert_ok(apns_session_send_many(session, all, count, APNS_SEND_MORE, NULL, &error));
-  notifications_free(all, count);
 }
 
 /* How often each of `count` was carried, on any connection. */
@@ -27,12 +26,10 @@ static void check_times(gateway_t *gateway, size_t count, size_t first, size_t s
 
 static void check_poison(size_t count, size_t first, size_t step, bool has_standby, int format,
                          size_t most_connections) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_session_options_t options = options_for(gateway);
-  binary_of(&options)->no_standby = !has_standby;
-  binary_of(&options)->format = format;
-  tuning_of(&options)->reconnect_pause_max_ms = 1;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  apns_session_t *session =
+      session_where(gateway, binary->no_standby = !has_standby, binary->format = format,
+                    tuning->reconnect_pause_max_ms = 1);
   send_poisoned(session, count, first, step);
   drain(session);
   const size_t deadly = (count - first + step - 1) / step;
@@ -43,7 +40,6 @@ static void check_poison(size_t count, size_t first, size_t step, bool has_stand
   assert_in_range(stats_of(session).connects, 5, most_connections);
   apns_session_free(session);
   if (format == APNS_FORMAT_FRAMED) check_times(gateway, count, first, step);
-  gateway_stop(gateway);
 }
 
 TEST(one_that_ends_connections_is_found) {
@@ -62,17 +58,14 @@ TEST(some_that_end_connections_are_found) {
 /* A run of them leaves nothing proven for as many ends as it is long, and more. */
 TEST(those_side_by_side_are_found) {
   enum { COUNT = 500, FIRST = 100, RUN = 30 };
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_session_options_t options = options_for(gateway);
-  tuning_of(&options)->reconnect_pause_max_ms = 1;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(session) session = session_where(gateway, tuning->reconnect_pause_max_ms = 1);
   send_poisoned(session, FIRST + RUN, FIRST, 1);
   send_range(session, FIRST + RUN, COUNT);
   assert_ok(apns_session_drain(session, 60000, NULL, &error));
   assert_counts(session, COUNT, COUNT - RUN, 0, RUN, 0);
   for (size_t n = FIRST; n < FIRST + RUN; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
   assert_no_event(session);
-  session_end(session, gateway);
 }
 
 /* Alone, or in the company of nothing else. */
@@ -82,17 +75,13 @@ TEST(one_alone) { check_poison(1, 0, 1, false, APNS_FORMAT_FRAMED, 5); }
 TEST(without_identifiers_all_end_together) {
   enum { COUNT = 10 };
   static const gateway_step_t script[] = {TAKE_FRAMES(COUNT), CLOSE_RST};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script, script));
-  apns_session_options_t options = options_for(gateway);
-  binary_of(&options)->format = APNS_FORMAT_SIMPLE;
-  tuning_of(&options)->reconnect_pause_max_ms = 1;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script, script));
+  owned(session) session = session_where(gateway, binary->format = APNS_FORMAT_SIMPLE,
+                                         tuning->reconnect_pause_max_ms = 1);
   send_range(session, 0, COUNT);
-  apns_event_t event = APNS_EVENT_INIT;
-  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
+  apns_event_t event = next_event(session);
   assert_int_equal(event.kind, APNS_EVENT_UNKNOWN);
   for (size_t n = 1; n < COUNT; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
   assert_counts(session, COUNT, 0, 0, COUNT, 0);
   assert_int_equal(gateway_connections(gateway), 1);
-  session_end(session, gateway);
 }

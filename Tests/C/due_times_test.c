@@ -4,18 +4,6 @@
 
 #include "looping.h"
 
-static gateway_t *gateway;
-
-static apns_session_t *looping(apns_session_options_t options) {
-  options.peer.nonblocking = 1;
-  return session_to(gateway, &options);
-}
-
-static void leave(apns_session_t *session) {
-  apns_session_free(session);
-  gateway_stop(gateway);
-}
-
 /* Everything written inside send() is in flight before the next call of process(). */
 static void send_at_once(apns_session_t *session, size_t n) {
   const uint64_t bytes = stats_of(session).bytes;
@@ -25,10 +13,8 @@ static void send_at_once(apns_session_t *session, size_t n) {
 
 TEST(proof_of_what_was_written_at_once) {
   static const gateway_step_t judging[] = {JUDGE, END};
-  gateway = gateway_start(NULL, SCRIPTS(judging, judging, judging));
-  apns_session_options_t options = options_for(gateway);
-  binary_of(&options)->prove_after_ms = 200;
-  apns_session_t *session = looping(options);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(judging, judging, judging));
+  owned(session) session = looping_where(gateway, binary->prove_after_ms = 200);
   connect_strictly(session);
   send_at_once(session, 0);
   assert_in_range(apns_session_timeout_ms(session), 0, 200);
@@ -40,13 +26,12 @@ TEST(proof_of_what_was_written_at_once) {
   /* And on the connection after that. */
   assert_ok(apns_session_send(session, notification(2), 0, NULL, &error));
   turn_strictly_until(session, stats_of(session).accepted == 3);
-  leave(session);
 }
 
 TEST(a_drain_ends_that_a_send_has_connected_for) {
   static const gateway_step_t late[] = {NO_HANDSHAKE, AWAIT(1), SHAKE_HANDS, JUDGE, END};
-  gateway = gateway_start(NULL, SCRIPTS(late));
-  apns_session_t *session = looping(options_for(gateway));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(late));
+  owned(session) session = looping_where(gateway);
   size_t count = 0;
   assert_ok(apns_session_send(session, notification(count++), 0, NULL, &error));
   assert_status(APNS_ERR_AGAIN, apns_session_drain(session, 0, NULL, &error));
@@ -58,96 +43,76 @@ TEST(a_drain_ends_that_a_send_has_connected_for) {
   turn_strictly_until(session, stats_of(session).unresolved == 0);
   assert_ok(apns_session_drain(session, 0, NULL, &error));
   assert_counts(session, count, count, 0, 0, 0);
-  leave(session);
 }
 
 TEST(a_standby_that_was_refused_is_made_again) {
   static const gateway_step_t names_first[] = {TAKE_FRAMES(3), NAME_NTH(8, 0), END},
                               works[] = {TAKE_FRAMES(2), AWAIT(1), END},
                               refuses[] = {NO_HANDSHAKE, CLOSE_RST};
-  gateway = gateway_start(NULL, SCRIPTS(names_first, works, refuses));
-  apns_session_options_t options = options_for(gateway);
-  binary_of(&options)->no_standby = 0;
-  apns_session_t *session = looping(options);
-  for (size_t n = 0; n < 3; n++)
-    assert_ok(apns_session_send(session, notification(n), 0, NULL, &error));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(names_first, works, refuses));
+  owned(session) session = looping_where(gateway, binary->no_standby = 0);
+  for (size_t n = 0; n < 3; n++) send_range(session, n, n + 1);
   turn_strictly_until(session, stats_of(session).connects == 3);
   assert_int_equal(gateway_connections(gateway), 4);
   assert_counts(session, 3, 0, 1, 0, 2);
-  leave(session);
 }
 
 TEST(an_answer_that_does_not_come) {
   static const gateway_step_t mute[] = {TAKE_SENTINEL, AWAIT(1), END}, judging[] = {JUDGE, END};
-  gateway = gateway_start(NULL, SCRIPTS(mute, judging));
-  apns_session_options_t options = options_for(gateway);
-  tuning_of(&options)->answer_timeout_ms = 100;
-  apns_session_t *session = looping(options);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(mute, judging));
+  owned(session) session = looping_where(gateway, tuning->answer_timeout_ms = 100);
   assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
   assert_status(APNS_ERR_AGAIN, apns_session_drain(session, 0, NULL, &error));
   turn_strictly_until(session, stats_of(session).accepted == 1);
   assert_int_equal(stats_of(session).connects, 2);
   gateway_signal(gateway);
-  leave(session);
 }
 
 TEST(a_silence_that_proves) {
-  gateway = gateway_start(NULL, NULL);
-  apns_session_options_t options = options_for(gateway);
-  binary_of(&options)->quiet_period_ms = 100;
-  binary_of(&options)->prove_after_ms = 100;
-  apns_session_t *session = looping(options);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(session) session =
+      looping_where(gateway, binary->quiet_period_ms = 100, binary->prove_after_ms = 100);
   connect_strictly(session);
   send_at_once(session, 0);
   turn_strictly_until(session, stats_of(session).accepted == 1);
-  leave(session);
 }
 
 TEST(a_pause_before_a_connection) {
   static const gateway_step_t refuses[] = {NO_HANDSHAKE, CLOSE_RST}, judging[] = {JUDGE, END};
-  gateway = gateway_start(NULL, SCRIPTS(refuses, refuses, refuses, judging));
-  apns_session_options_t options = options_for(gateway);
-  binary_of(&options)->prove_after_ms = 1;
-  apns_session_t *session = looping(options);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(refuses, refuses, refuses, judging));
+  owned(session) session = looping_where(gateway, binary->prove_after_ms = 1);
   assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
   turn_strictly_until(session, stats_of(session).accepted == 1);
-  leave(session);
 }
 
 TEST(a_handshake_that_does_not_end) {
   static const gateway_step_t mute[] = {NO_HANDSHAKE, STALL};
-  gateway = gateway_start(NULL, SCRIPTS(mute, mute));
-  apns_session_options_t options = options_for(gateway);
-  options.peer.connect_timeout_ms = 100;
-  apns_session_t *session = looping(options);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(mute, mute));
+  owned(session) session = looping_where(gateway, options.peer.connect_timeout_ms = 100);
   apns_status_t status;
   assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
   while ((status = strict_turn(session)) == APNS_OK) continue;
   assert_status(APNS_ERR_TIMEOUT, status);
-  leave(session);
 }
 
 TEST(a_peer_that_takes_nothing) {
   static const gateway_step_t stalls[] = {TAKE_FRAMES(1), STALL};
-  static const gateway_options_t small = {.receive_buffer = 4096};
-  gateway = gateway_start(&small, SCRIPTS(stalls));
-  apns_session_options_t options = options_for(gateway);
-  tuning_of(&options)->write_timeout_ms = 100;
-  options.window_bytes = 16 << 20;
-  apns_session_t *session = looping(options);
+  owned(gateway) gateway =
+      gateway_start(&(gateway_options_t){.receive_buffer = 4096}, SCRIPTS(stalls));
+  owned(session) session =
+      looping_where(gateway, tuning->write_timeout_ms = 100, options.window_bytes = 16 << 20);
   apns_status_t status;
   connect_strictly(session);
   for (size_t n = 0; n < 40000; n++)
     if (apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error)) break;
   while ((status = strict_turn(session)) == APNS_OK && stats_of(session).connects == 1) continue;
   if (status) assert_status(APNS_ERR_TIMEOUT, status);
-  leave(session);
 }
 
 TEST(a_close_that_nobody_answers) {
   static const gateway_step_t mute[] = {TAKE_FRAMES(1), AWAIT(1), END};
-  gateway = gateway_start(NULL, SCRIPTS(mute));
-  apns_session_t *session = looping(options_for(gateway));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(mute));
+  owned(session) session = looping_where(gateway);
   connect_strictly(session);
   send_at_once(session, 0);
   assert_status(APNS_ERR_AGAIN, apns_session_close(session, 200, &error));
@@ -156,5 +121,4 @@ TEST(a_close_that_nobody_answers) {
   assert_counts(session, 1, 0, 0, 1, 0);
   assert_int_equal(apns_session_timeout_ms(session), -1);
   gateway_signal(gateway);
-  leave(session);
 }

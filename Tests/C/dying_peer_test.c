@@ -15,11 +15,9 @@ enum { CONNECT_MS = 1500, WRITE_MS = 500, DRAIN_MS = 200, SCRIPTED = 200 };
 /* Runs in a child, where SIGPIPE is the system's, and checks the books. */
 static int sends_and_drains(void *argument) {
   gateway_t *gateway = argument;
-  const identities_t *identities = identities_make();
-  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
-  who.ca_file = identities->root.certificate_file;
+  apns_credentials_options_t who = trusting();
   apns_credentials_t *credentials = NULL;
-  apns_session_t *session = NULL;
+  owned(session) session = NULL;
   CHILD_REQUIRE(apns_credentials_new(&who, &credentials, &error) == APNS_OK);
   apns_session_options_t options = options_for(gateway);
   options.peer.connect_timeout_ms = CONNECT_MS;
@@ -65,7 +63,6 @@ static int sends_and_drains(void *argument) {
     told++;
   }
   CHILD_REQUIRE(told == stats.rejected + stats.unknown);
-  apns_session_free(session);
   return 0;
 }
 
@@ -74,9 +71,8 @@ static void check_dying(const gateway_step_t *script, int tls_version, int recei
   const gateway_step_t *scripts[SCRIPTED + 1] = {NULL};
   for (size_t index = 0; index < SCRIPTED; index++) scripts[index] = script;
   const gateway_options_t options = {.tls_version = tls_version, .receive_buffer = receive_buffer};
-  gateway_t *gateway = gateway_start(&options, scripts);
+  owned(gateway) gateway = gateway_start(&options, scripts);
   assert_child_is_fine(sends_and_drains, gateway);
-  gateway_stop(gateway);
 }
 
 static void check_dying_every_way(gateway_step_t *script, size_t last, int tls_version) {
@@ -145,11 +141,9 @@ static int descriptor_to(const gateway_t *gateway) {
 
 static int parts_from_nobody(void *argument) {
   const parting_t *parting = argument;
-  const identities_t *identities = identities_make();
-  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
-  who.ca_file = identities->root.certificate_file;
+  apns_credentials_options_t who = trusting();
   apns_credentials_t *credentials = NULL;
-  apns_session_t *session = NULL;
+  owned(session) session = NULL;
   CHILD_REQUIRE(apns_credentials_new(&who, &credentials, &error) == APNS_OK);
   apns_session_options_t options = options_for(parting->gateway);
   CHILD_REQUIRE(apns_session_new(&options, credentials, &session, &error) == APNS_OK);
@@ -164,7 +158,6 @@ static int parts_from_nobody(void *argument) {
   socklen_t size = sizeof code;
   CHILD_REQUIRE(getsockopt(entry.fd, SOL_SOCKET, SO_ERROR, &code, &size) == 0);
   if (parting->closes) CHILD_REQUIRE(apns_session_close(session, 1000, &error) == APNS_OK);
-  apns_session_free(session);
   return 0;
 }
 

@@ -1,6 +1,5 @@
 /* Sessions and feedback that never wait, as promised in the section "Sessions in an event loop". */
 #include <apns/sendpayload.h>
-#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,22 +8,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "Gateway/loopback.h"
 #include "looping.h"
-
-static apns_session_t *looping_session(const gateway_t *gateway,
-                                       const apns_session_options_t *given) {
-  apns_session_options_t options = given ? *given : options_for(gateway);
-  options.peer.nonblocking = 1;
-  tuning_of(&options)->reconnect_pause_max_ms = 1;
-  return session_to(gateway, &options);
-}
 
 /* ---- The descriptor --------------------------------------------------------- */
 
 TEST(the_descriptor_stays_over_reconnects) {
   static const gateway_step_t cut[] = {TAKE_FRAMES(1), CLOSE_RST}, judging[] = {JUDGE, JUDGE, END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(cut, cut, cut, judging));
-  apns_session_t *session = looping_session(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(cut, cut, cut, judging));
+  owned(session) session = looping_where(gateway, tuning->reconnect_pause_max_ms = 1);
   const int descriptor = apns_session_fd(session);
   assert_true(descriptor >= 0);
   assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
@@ -32,11 +24,10 @@ TEST(the_descriptor_stays_over_reconnects) {
   assert_counts(session, 1, 1, 0, 0, 0);
   assert_int_equal(stats_of(session).connects, 4);
   assert_int_equal(apns_session_fd(session), descriptor);
-  session_end(session, gateway);
 }
 
 TEST(a_session_that_waits_has_none) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_session_t *session = session_to(gateway, NULL);
   assert_int_equal(apns_session_fd(session), -1);
   assert_int_equal(apns_session_timeout_ms(session), -1);
@@ -47,14 +38,13 @@ TEST(a_session_that_waits_has_none) {
   assert_int_equal(apns_session_timeout_ms(NULL), -1);
   assert_int_equal(apns_session_process(NULL, NULL), APNS_ERR_ARGUMENT);
   assert_int_equal(apns_session_wake(NULL), APNS_ERR_ARGUMENT);
-  gateway_stop(gateway);
 }
 
 /* A loop that only sleeps and reads the timeout makes progress too. */
 TEST(the_timeout_alone_is_enough_to_go_on) {
   static const gateway_step_t refuses[] = {NO_HANDSHAKE, CLOSE_RST};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(refuses, refuses));
-  apns_session_t *session = looping_session(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(refuses, refuses));
+  owned(session) session = looping_where(gateway, tuning->reconnect_pause_max_ms = 1);
   assert_int_equal(apns_session_timeout_ms(session), -1);
   assert_ok(apns_session_send(session, notification(0), APNS_SEND_MORE, NULL, &error));
   assert_int_equal(apns_session_timeout_ms(session), 0);
@@ -65,32 +55,28 @@ TEST(the_timeout_alone_is_enough_to_go_on) {
     apns_session_process(session, NULL);
   }
   assert_counts(session, 1, 1, 0, 0, 0);
-  session_end(session, gateway);
 }
 
 TEST(a_new_session_has_nothing_to_do) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_session_t *session = looping_session(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(session) session = looping_where(gateway, tuning->reconnect_pause_max_ms = 1);
   assert_false(is_readable(apns_session_fd(session)));
   for (int n = 0; n < 3; n++) assert_ok(apns_session_process(session, &error));
   assert_false(is_readable(apns_session_fd(session)));
   assert_int_equal(gateway_connections(gateway), 0);
-  session_end(session, gateway);
 }
 
 /* ---- Sending ------------------------------------------------------------------ */
 
 TEST(notifications_are_taken_without_a_connection) {
   static const gateway_step_t late[] = {NO_HANDSHAKE, AWAIT(1), SHAKE_HANDS, JUDGE, END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(late));
-  apns_session_t *session = looping_session(gateway, NULL);
-  for (size_t n = 0; n < 10; n++)
-    assert_ok(apns_session_send(session, notification(n), 0, NULL, &error));
-  apns_notification_t *many = notifications(20);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(late));
+  apns_session_t *session = looping_where(gateway, tuning->reconnect_pause_max_ms = 1);
+  for (size_t n = 0; n < 10; n++) send_range(session, n, n + 1);
+  owned(notifications) many = notifications(20);
   size_t taken = 0;
   assert_ok(apns_session_send_many(session, many + 10, 10, 0, &taken, &error));
   assert_int_equal(taken, 10);
-  notifications_free(many, 20);
   assert_int_equal(stats_of(session).taken, 20);
   assert_int_equal(stats_of(session).connects, 0);
   assert_status(APNS_ERR_AGAIN, apns_session_connect(session, &error));
@@ -104,16 +90,14 @@ TEST(notifications_are_taken_without_a_connection) {
   assert_int_equal(stats_of(session).connects, 1);
   apns_session_free(session);
   assert_carry_all(gateway, 0, 20);
-  gateway_stop(gateway);
 }
 
 TEST(a_window_without_room_says_so) {
   static const gateway_step_t late[] = {NO_HANDSHAKE, AWAIT(1), SHAKE_HANDS, JUDGE, END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(late));
-  apns_session_options_t options = options_for(gateway);
-  options.window_bytes = 16 << 10;
-  options.outcomes = APNS_OUTCOMES_EACH;
-  apns_session_t *session = looping_session(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(late));
+  owned(session) session =
+      looping_where(gateway, tuning->reconnect_pause_max_ms = 1, options.window_bytes = 16 << 10,
+                    options.outcomes = APNS_OUTCOMES_EACH);
   apns_status_t status;
   size_t count = 0;
   while ((status = apns_session_send(session, notification(count), 0, NULL, &error)) == APNS_OK)
@@ -137,13 +121,12 @@ TEST(a_window_without_room_says_so) {
     }
   }
   assert_counts(session, count, count, 0, 0, 0);
-  session_end(session, gateway);
 }
 
 TEST(what_waits_for_more_is_written_by_process) {
   static const gateway_step_t judging[] = {JUDGE, END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(judging));
-  apns_session_t *session = looping_session(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(judging));
+  owned(session) session = looping_where(gateway, tuning->reconnect_pause_max_ms = 1);
   until_done(session, apns_session_connect(session, &error));
   assert_ok(apns_session_process(session, &error));
   assert_false(is_readable(apns_session_fd(session)));
@@ -152,15 +135,14 @@ TEST(what_waits_for_more_is_written_by_process) {
   turn_quietly(session);
   assert_true(stats_of(session).bytes > 0);
   gateway_await_frames(gateway, 0, 1);
-  session_end(session, gateway);
 }
 
 /* Outcomes are taken after apns_session_process(), no matter which call found them. */
 TEST(what_another_call_finds_wakes_the_loop) {
   static const gateway_step_t judging[] = {JUDGE, END};
   static const uint8_t bad[32] = {[30] = 0xFF, [31] = 0xFF};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(judging));
-  apns_session_t *session = looping_session(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(judging));
+  owned(session) session = looping_where(gateway, tuning->reconnect_pause_max_ms = 1);
   apns_notification_t push = *notification(0);
   push.token = bad;
   push.token_length = sizeof bad;
@@ -175,15 +157,14 @@ TEST(what_another_call_finds_wakes_the_loop) {
   assert_event(session, APNS_EVENT_REJECTED, 8, 0);
   assert_ok(apns_session_process(session, &error));
   assert_false(is_readable(apns_session_fd(session)));
-  session_end(session, gateway);
 }
 
 /* ---- News ---------------------------------------------------------------------- */
 
 TEST(a_failed_connection_is_news_and_no_end) {
   static const gateway_step_t refuses[] = {NO_HANDSHAKE, CLOSE_RST}, judging[] = {JUDGE, END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(refuses, refuses, judging));
-  apns_session_t *session = looping_session(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(refuses, refuses, judging));
+  owned(session) session = looping_where(gateway, tuning->reconnect_pause_max_ms = 1);
   size_t news = 0;
   assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
   while (stats_of(session).unresolved) {
@@ -199,13 +180,12 @@ TEST(a_failed_connection_is_news_and_no_end) {
   }
   assert_in_range(news, 1, 2);
   assert_counts(session, 1, 1, 0, 0, 0);
-  session_end(session, gateway);
 }
 
 TEST(nobody_listens_and_a_pause_wakes_the_loop) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   gateway_accept_no_more(gateway);
-  apns_session_t *session = looping_session(gateway, NULL);
+  owned(session) session = looping_where(gateway, tuning->reconnect_pause_max_ms = 1);
   assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
   for (int news = 0; news < 5;) {
     apns_status_t status = turn(session);
@@ -214,7 +194,6 @@ TEST(nobody_listens_and_a_pause_wakes_the_loop) {
     news++;
   }
   assert_counts(session, 1, 0, 0, 0, 1);
-  session_end(session, gateway);
 }
 
 /* ---- Waking ----------------------------------------------------------------------- */
@@ -233,9 +212,9 @@ static void wakes_on_signal(int number) {
 }
 
 TEST(a_thread_and_a_signal_wake_the_loop) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   pthread_t worker;
-  woken = looping_session(gateway, NULL);
+  woken = looping_where(gateway, tuning->reconnect_pause_max_ms = 1);
   const int descriptor = apns_session_fd(woken);
   assert_int_equal(pthread_create(&worker, NULL, wakes, NULL), 0);
   assert_ok(turn(woken));
@@ -253,18 +232,16 @@ TEST(a_thread_and_a_signal_wake_the_loop) {
   assert_ok(apns_session_process(woken, &error));
   assert_false(is_readable(descriptor));
   apns_session_free(woken);
-  gateway_stop(gateway);
 }
 
 /* ---- Closing ------------------------------------------------------------------------ */
 
 TEST(closing_takes_its_turns) {
   static const gateway_step_t late[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(late));
-  apns_session_t *session = looping_session(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(late));
+  owned(session) session = looping_where(gateway, tuning->reconnect_pause_max_ms = 1);
   until_done(session, apns_session_connect(session, &error));
-  for (size_t n = 0; n < 5; n++)
-    assert_ok(apns_session_send(session, notification(n), 0, NULL, &error));
+  for (size_t n = 0; n < 5; n++) send_range(session, n, n + 1);
   for (int n = 0; n < 3; n++)
     assert_status(APNS_ERR_AGAIN, apns_session_close(session, AMPLE_MS, &error));
   assert_status(APNS_ERR_CLOSED, apns_session_send(session, notification(5), 0, NULL, &error));
@@ -277,18 +254,15 @@ TEST(closing_takes_its_turns) {
   assert_counts(session, 5, 5, 0, 0, 0);
   assert_false(is_readable(apns_session_fd(session)));
   assert_int_equal(apns_session_timeout_ms(session), -1);
-  session_end(session, gateway);
 }
 
 TEST(closing_ends_by_its_deadline) {
   static const gateway_step_t silent[] = {TAKE_FRAMES(5), AWAIT(1), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(silent));
-  apns_session_options_t options = options_for(gateway);
-  options.outcomes = APNS_OUTCOMES_EACH;
-  apns_session_t *session = looping_session(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(silent));
+  owned(session) session = looping_where(gateway, tuning->reconnect_pause_max_ms = 1,
+                                         options.outcomes = APNS_OUTCOMES_EACH);
   until_done(session, apns_session_connect(session, &error));
-  for (size_t n = 0; n < 5; n++)
-    assert_ok(apns_session_send(session, notification(n), 0, NULL, &error));
+  for (size_t n = 0; n < 5; n++) send_range(session, n, n + 1);
   const int64_t start = clock_ms();
   assert_status(APNS_ERR_AGAIN, apns_session_close(session, 200, &error));
   /* The first call's deadline counts. */
@@ -300,37 +274,34 @@ TEST(closing_ends_by_its_deadline) {
   assert_within(start, 200);
   assert_counts(session, 5, 0, 0, 5, 0);
   for (size_t n = 0; n < 5; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
-  session_end(session, gateway);
 }
 
 TEST(closing_without_a_connection_ends_at_once) {
   static const gateway_step_t mute[] = {NO_HANDSHAKE, STALL};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(mute));
-  apns_session_t *session = looping_session(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(mute));
+  owned(session) session = looping_where(gateway, tuning->reconnect_pause_max_ms = 1);
   assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
   until_done(session, apns_session_close(session, AMPLE_MS, &error));
   assert_counts(session, 1, 0, 0, 1, 0);
   assert_false(is_readable(apns_session_fd(session)));
-  session_end(session, gateway);
 }
 
 /* ---- A child of the process ------------------------------------------------------------ */
 
 static int frees_in_the_child(void *argument) {
-  apns_session_t *session = argument;
+  owned(session) session = argument;
   CHILD_REQUIRE(apns_session_fd(session) == -1);
   CHILD_REQUIRE(apns_session_timeout_ms(session) == -1);
   CHILD_REQUIRE(apns_session_process(session, NULL) == APNS_ERR_FORKED);
   CHILD_REQUIRE(apns_session_wake(session) == APNS_ERR_FORKED);
-  apns_session_free(session);
   return 0;
 }
 
 TEST(a_child_does_not_disturb_the_loop) {
   skip_unless_pages_are_wiped_on_fork();
   static const gateway_step_t judging[] = {JUDGE, END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(judging));
-  apns_session_t *session = looping_session(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(judging));
+  owned(session) session = looping_where(gateway, tuning->reconnect_pause_max_ms = 1);
   int outer = epoll_create1(EPOLL_CLOEXEC);
   struct epoll_event event = {.events = EPOLLIN};
   assert_int_equal(epoll_ctl(outer, EPOLL_CTL_ADD, apns_session_fd(session), &event), 0);
@@ -344,27 +315,16 @@ TEST(a_child_does_not_disturb_the_loop) {
   }
   assert_counts(session, 2, 2, 0, 0, 0);
   assert_int_equal(stats_of(session).connects, 1);
-  apns_session_free(session);
   close(outer);
-  gateway_stop(gateway);
 }
 
 /* ---- No descriptors ----------------------------------------------------------------------- */
 
-static size_t open_descriptors(void) {
-  DIR *directory = opendir("/proc/self/fd");
-  size_t count = 0;
-  assert_non_null(directory);
-  while (readdir(directory)) count++;
-  closedir(directory);
-  return count - 3; /* two dots, and the directory's own */
-}
-
 TEST(a_session_without_descriptors_is_not_made) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   options.peer.nonblocking = 1;
-  apns_credentials_t *credentials = provider_credentials();
+  owned(credentials) credentials = provider_credentials();
   struct rlimit before, none;
   const size_t open = open_descriptors();
   assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -390,8 +350,6 @@ TEST(a_session_without_descriptors_is_not_made) {
     assert_null(session);
     assert_int_equal(open_descriptors(), open);
   }
-  apns_credentials_free(credentials);
-  gateway_stop(gateway);
 }
 
 /* ---- Feedback ------------------------------------------------------------------------------ */
@@ -400,17 +358,9 @@ TEST(a_feedback_in_the_loop) {
   static const uint8_t list[] = {0, 0, 0, 7, 0, 2, 0xab, 0xcd, 0, 0, 0, 8, 0, 1, 0xef};
   const gateway_step_t script[] = {
       NO_HANDSHAKE, AWAIT(1), SHAKE_HANDS, AWAIT(2), SAY_PIECEMEAL(list, sizeof list), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
-  apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
-  apns_feedback_t *feedback = NULL;
-  options.peer.host = "127.0.0.1";
-  options.peer.port = gateway_port(gateway);
-  options.peer.connect_timeout_ms = options.read_timeout_ms = AMPLE_MS;
-  options.peer.nonblocking = 1;
-  apns_credentials_t *credentials = provider_credentials();
-  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
-  apns_credentials_free(credentials);
+  apns_feedback_t *feedback = feedback_where(gateway, options.peer.nonblocking = 1);
   const int descriptor = apns_feedback_fd(feedback);
   assert_true(descriptor >= 0);
   for (int n = 0; n < 3; n++)
@@ -433,24 +383,16 @@ TEST(a_feedback_in_the_loop) {
   assert_int_equal(apns_feedback_fd(feedback), descriptor);
   apns_feedback_free(feedback);
   assert_int_equal(apns_feedback_fd(NULL), -1);
-  gateway_stop(gateway);
 }
 
 /* The descriptor also shows when a timeout passes. */
 TEST(a_feedback_that_says_nothing_ends_in_time) {
   static const gateway_step_t mute[] = {NO_HANDSHAKE, STALL};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(mute));
-  apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(mute));
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
-  apns_feedback_t *feedback = NULL;
-  options.peer.host = "127.0.0.1";
-  options.peer.port = gateway_port(gateway);
-  options.peer.connect_timeout_ms = 100;
-  options.peer.nonblocking = 1;
-  apns_credentials_t *credentials = provider_credentials();
   const int64_t start = clock_ms();
-  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
-  apns_credentials_free(credentials);
+  owned(feedback) feedback =
+      feedback_where(gateway, options.peer.connect_timeout_ms = 100, options.peer.nonblocking = 1);
   apns_status_t status;
   while ((status = apns_feedback_next(feedback, &tuple, &error)) == APNS_ERR_AGAIN) {
     struct pollfd watched = {.fd = apns_feedback_fd(feedback), .events = POLLIN};
@@ -458,8 +400,6 @@ TEST(a_feedback_that_says_nothing_ends_in_time) {
   }
   assert_status(APNS_ERR_TIMEOUT, status);
   assert_within(start, 100);
-  apns_feedback_free(feedback);
-  gateway_stop(gateway);
 }
 
 /* ---- Pasted code ------------------------------------------------------------------------------
@@ -468,10 +408,9 @@ TEST(a_feedback_that_says_nothing_ends_in_time) {
 TEST(send_payload_takes_without_waiting) {
   static char token[DEVICE_BINARY_SIZE], payload[] = "{\"aps\":{}}";
   static const gateway_step_t late[] = {NO_HANDSHAKE, AWAIT(1), SHAKE_HANDS, JUDGE, END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(late));
-  apns_session_options_t options = options_for(gateway);
-  options.window_bytes = 16 << 10;
-  apns_session_t *session = looping_session(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(late));
+  owned(session) session =
+      looping_where(gateway, tuning->reconnect_pause_max_ms = 1, options.window_bytes = 16 << 10);
   SSL *ssl = apns_session_ssl(session);
   uint64_t count = 0;
   assert_non_null(ssl);
@@ -482,5 +421,4 @@ TEST(send_payload_takes_without_waiting) {
   until_done(session, apns_session_drain(session, 0, NULL, &error));
   assert_counts(session, count, count, 0, 0, 0);
   assert_true(sendPayload(ssl, token, payload, strlen(payload)));
-  session_end(session, gateway);
 }

@@ -8,24 +8,6 @@
 #include "provider.h"
 #include "vectors.h"
 
-static apns_feedback_options_t feedback_options(const gateway_t *gateway) {
-  apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
-  options.peer.host = "127.0.0.1";
-  options.peer.port = gateway_port(gateway);
-  options.peer.connect_timeout_ms = AMPLE_MS;
-  options.read_timeout_ms = AMPLE_MS;
-  return options;
-}
-
-static apns_feedback_t *feedback_from(const gateway_t *gateway) {
-  apns_feedback_options_t options = feedback_options(gateway);
-  apns_credentials_t *credentials = provider_credentials();
-  apns_feedback_t *feedback = NULL;
-  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
-  apns_credentials_free(credentials);
-  return feedback;
-}
-
 static void assert_tuple(apns_feedback_t *feedback, uint32_t timestamp, const void *token,
                          size_t length) {
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
@@ -50,22 +32,21 @@ static void assert_final(apns_feedback_t *feedback, apns_status_t status, const 
 
 static void check_vector(const json_t *vector, step_kind_t closing, bool piecemeal) {
   size_t length, index;
-  uint8_t *bytes = vector_bytes(vector, "hex", &length);
+  owned(bytes) bytes = vector_bytes(vector, "hex", &length);
   const gateway_step_t script[] = {
       {.kind = STEP_SAY, .bytes = bytes, .count = length, .piecemeal = piecemeal},
       {.kind = closing}};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
-  apns_feedback_t *feedback = feedback_from(gateway);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
+  owned(feedback) feedback = feedback_from(gateway);
   /* All of it is there before the first call, the reset too. */
   gateway_await_step(gateway, 0, 1);
   if (closing == STEP_CLOSE_RST) gateway_heard(gateway, 0);
   json_t *tuple, *tuples = json_object_get(vector, "tuples");
   json_array_foreach(tuples, index, tuple) {
     size_t token_length;
-    uint8_t *token = vector_bytes(tuple, "token", &token_length);
+    owned(bytes) token = vector_bytes(tuple, "token", &token_length);
     assert_tuple(feedback, (uint32_t)json_integer_value(json_object_get(tuple, "timestamp")), token,
                  token_length);
-    free(token);
   }
   if (vector_is(vector, "result", "incomplete")) {
     assert_final(feedback, APNS_ERR_PROTOCOL, "broke off");
@@ -76,18 +57,13 @@ static void check_vector(const json_t *vector, step_kind_t closing, bool pieceme
   } else {
     assert_final(feedback, APNS_DONE, NULL);
   }
-  apns_feedback_free(feedback);
-  gateway_stop(gateway);
-  free(bytes);
 }
 
 static void check_vectors(step_kind_t closing, bool piecemeal) {
-  json_t *file = vectors_read("feedback.json"), *vector;
-  size_t index;
-  vectors_each(file, index, vector) {
-    if (index % as_many_as(1, 4) == 0) check_vector(vector, closing, piecemeal);
+  size_t index = 0;
+  vectors_each("feedback.json", vector) {
+    if (index++ % as_many_as(1, 4) == 0) check_vector(vector, closing, piecemeal);
   }
-  json_decref(file);
 }
 
 TEST(every_vector_whole) { check_vectors(STEP_CLOSE_NOTIFY, false); }
@@ -103,7 +79,7 @@ TEST(every_vector_ended_by_reset) { check_vectors(STEP_CLOSE_RST, false); }
 /* A few TLS records' worth, so that tuples cross their boundaries. */
 TEST(a_long_list) {
   enum { COUNT = 3000 };
-  uint8_t *list = malloc(COUNT * 38);
+  owned(bytes) list = malloc(COUNT * 38);
   for (size_t n = 0; n < COUNT; n++) {
     uint8_t *tuple = list + n * 38;
     memset(tuple, (int)n, 38);
@@ -111,41 +87,33 @@ TEST(a_long_list) {
     tuple[3] = (uint8_t)n;
   }
   const gateway_step_t script[] = {SAY(list, COUNT * 38), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
-  apns_feedback_t *feedback = feedback_from(gateway);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
+  owned(feedback) feedback = feedback_from(gateway);
   for (size_t n = 0; n < COUNT; n++)
     assert_tuple(feedback, 0x10203000u | (uint8_t)n, list + n * 38 + 6, 32);
   assert_final(feedback, APNS_DONE, NULL);
-  apns_feedback_free(feedback);
-  gateway_stop(gateway);
-  free(list);
 }
 
 TEST(the_longest_token) {
-  uint8_t *tuple = malloc(6 + 65535);
+  owned(bytes) tuple = malloc(6 + 65535);
   memset(tuple, 0x77, 6 + 65535);
   memcpy(tuple, "\x00\x00\x00\x01\xFF\xFF", 6);
   const gateway_step_t script[] = {SAY(tuple, 6 + 65535), SAY(tuple, 6 + 65535), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
-  apns_feedback_t *feedback = feedback_from(gateway);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
+  owned(feedback) feedback = feedback_from(gateway);
   assert_tuple(feedback, 1, tuple + 6, 65535);
   assert_tuple(feedback, 1, tuple + 6, 65535);
   assert_final(feedback, APNS_DONE, NULL);
-  apns_feedback_free(feedback);
-  gateway_stop(gateway);
-  free(tuple);
 }
 
 TEST(a_list_in_the_company_of_tickets) {
   static const uint8_t tuple[] = {0, 0, 0, 9, 0, 2, 'a', 'b'};
   const gateway_step_t script[] = {SAY(tuple, sizeof tuple), END};
   const gateway_options_t options = {.tls_version = TLS1_3_VERSION, .tickets = 3};
-  gateway_t *gateway = gateway_start(&options, SCRIPTS(script));
-  apns_feedback_t *feedback = feedback_from(gateway);
+  owned(gateway) gateway = gateway_start(&options, SCRIPTS(script));
+  owned(feedback) feedback = feedback_from(gateway);
   assert_tuple(feedback, 9, "ab", 2);
   assert_final(feedback, APNS_DONE, NULL);
-  apns_feedback_free(feedback);
-  gateway_stop(gateway);
 }
 
 /* ---- Deadlines ---------------------------------------------------------- */
@@ -154,13 +122,8 @@ TEST(a_service_that_falls_silent) {
   static const uint8_t tuple[] = {0, 0, 0, 9, 0, 2, 'a', 'b'};
   const gateway_step_t script[] = {SAY(tuple, sizeof tuple), SAY(tuple, 5), AWAIT(1),
                                    SAY(tuple + 5, 3), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
-  apns_feedback_options_t options = feedback_options(gateway);
-  options.read_timeout_ms = 150;
-  apns_credentials_t *credentials = provider_credentials();
-  apns_feedback_t *feedback = NULL;
-  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
-  apns_credentials_free(credentials);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
+  owned(feedback) feedback = feedback_where(gateway, options.read_timeout_ms = 150);
   gateway_await_step(gateway, 0, 2);
   assert_tuple(feedback, 9, "ab", 2);
   int64_t start = clock_ms();
@@ -178,8 +141,6 @@ TEST(a_service_that_falls_silent) {
   apns_status_t status;
   while ((status = apns_feedback_next(feedback, &out, &error)) == APNS_ERR_TIMEOUT) continue;
   assert_int_equal(status, APNS_DONE);
-  apns_feedback_free(feedback);
-  gateway_stop(gateway);
 }
 
 /* The service sends another byte for each signal. */
@@ -208,13 +169,8 @@ TEST(a_service_that_drips) {
     script[2 * drop + 1] = (gateway_step_t)SAY(tuple + drop, 1);
   }
   script[2 * DROPS] = (gateway_step_t)STALL;
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
-  apns_feedback_options_t options = feedback_options(gateway);
-  options.read_timeout_ms = 300;
-  apns_credentials_t *credentials = provider_credentials();
-  apns_feedback_t *feedback = NULL;
-  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
-  apns_credentials_free(credentials);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
+  owned(feedback) feedback = feedback_where(gateway, options.read_timeout_ms = 300);
   dripping_t dripping = {.gateway = gateway, .count = DROPS};
   pthread_t thread;
   assert_int_equal(pthread_create(&thread, NULL, drip, &dripping), 0);
@@ -226,74 +182,54 @@ TEST(a_service_that_drips) {
   pthread_join(thread, NULL);
   assert_status(APNS_ERR_TIMEOUT, status);
   assert_in_range(drops, 1, DROPS - 1);
-  apns_feedback_free(feedback);
-  gateway_stop(gateway);
-}
-
-static apns_feedback_t *limited_feedback(const gateway_t *gateway, uint32_t list_timeout_ms,
-                                         uint32_t tuples_max) {
-  apns_feedback_options_t options = feedback_options(gateway);
-  options.list_timeout_ms = list_timeout_ms;
-  options.tuples_max = tuples_max;
-  apns_credentials_t *credentials = provider_credentials();
-  apns_feedback_t *feedback = NULL;
-  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
-  apns_credentials_free(credentials);
-  return feedback;
 }
 
 TEST(a_list_that_takes_for_ever) {
   static const uint8_t tuple[] = {0, 0, 0, 9, 0, 2, 'a', 'b'};
   const gateway_step_t script[] = {SAY(tuple, sizeof tuple), SAY(tuple, 3), STALL};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
-  apns_feedback_t *feedback = limited_feedback(gateway, 200, 0);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
+  owned(feedback) feedback = feedback_where(gateway, options.list_timeout_ms = 200);
   gateway_await_step(gateway, 0, 2);
   assert_tuple(feedback, 9, "ab", 2);
   int64_t start = clock_ms();
   assert_final(feedback, APNS_ERR_PROTOCOL, "the feedback list has not ended after 200 ms");
   assert_within(start, 200);
-  apns_feedback_free(feedback);
-  gateway_stop(gateway);
 }
 
 TEST(a_list_of_too_many) {
   static const uint8_t tuples[] = {0, 0, 0, 9, 0, 2, 'a', 'b', 0, 0, 0, 8, 0, 1, 'c'};
   const gateway_step_t script[] = {SAY(tuples, sizeof tuples), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script, script));
-  apns_feedback_t *feedback = limited_feedback(gateway, 0, 1);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script, script));
+  owned(feedback) feedback = feedback_where(gateway, options.tuples_max = 1);
   assert_tuple(feedback, 9, "ab", 2);
   assert_final(feedback, APNS_ERR_PROTOCOL, "the feedback list has more than the 1");
   apns_feedback_free(feedback);
-  feedback = limited_feedback(gateway, 0, 2);
+  feedback = feedback_where(gateway, options.tuples_max = 2);
   assert_tuple(feedback, 9, "ab", 2);
   assert_tuple(feedback, 8, "c", 1);
   assert_final(feedback, APNS_DONE, NULL);
-  apns_feedback_free(feedback);
-  gateway_stop(gateway);
 }
 
 TEST(a_service_that_does_not_shake_hands) {
   const gateway_step_t script[] = {NO_HANDSHAKE, STALL};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
   apns_feedback_options_t options = feedback_options(gateway);
   options.peer.connect_timeout_ms = 150;
-  apns_credentials_t *credentials = provider_credentials();
+  owned(credentials) credentials = provider_credentials();
   apns_feedback_t *feedback = NULL;
   int64_t start = clock_ms();
   assert_status(APNS_ERR_TIMEOUT, apns_feedback_open(&options, credentials, &feedback, &error));
   assert_within(start, 150);
   assert_null(feedback);
-  apns_credentials_free(credentials);
-  gateway_stop(gateway);
 }
 
 /* ---- Opening ------------------------------------------------------------ */
 
 TEST(arguments_that_cannot_be) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_feedback_options_t options = feedback_options(gateway);
-  apns_credentials_t *credentials = provider_credentials();
-  apns_feedback_t *feedback = NULL;
+  owned(credentials) credentials = provider_credentials();
+  owned(feedback) feedback = NULL;
   assert_fails(APNS_ERR_ARGUMENT, apns_feedback_open(&options, credentials, NULL, &error),
                "feedback_out is NULL");
   assert_fails(APNS_ERR_ARGUMENT, apns_feedback_open(&options, NULL, &feedback, &error),
@@ -310,18 +246,15 @@ TEST(arguments_that_cannot_be) {
   tuple.size = 0;
   assert_fails(APNS_ERR_ARGUMENT, apns_feedback_next(feedback, &tuple, &error),
                "apns_feedback_tuple_t.size is 0");
-  apns_feedback_free(feedback);
   apns_feedback_free(NULL);
-  apns_credentials_free(credentials);
-  gateway_stop(gateway);
 }
 
 /* A wrong structure costs no tuple, and is left as it was. */
 TEST(a_tuple_of_another_program) {
   static const uint8_t tuples[] = {0, 0, 0, 9, 0, 2, 'a', 'b', 0, 0, 0, 8, 0, 1, 'c'};
   const gateway_step_t script[] = {SAY(tuples, sizeof tuples), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
-  apns_feedback_t *feedback = feedback_from(gateway);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
+  owned(feedback) feedback = feedback_from(gateway);
   static const size_t wrong[] = {
       0, 8, 16, 24, 31, 33, 39, 4097, 4104, SIZE_MAX,
   };
@@ -346,8 +279,6 @@ TEST(a_tuple_of_another_program) {
   assert_int_equal(newer.known.token_length, 2);
   assert_int_equal(newer.beyond[0], 0x5A);
   assert_tuple(feedback, 8, "c", 1);
-  apns_feedback_free(feedback);
-  gateway_stop(gateway);
 }
 
 TEST(freed_before_its_end) {
@@ -358,11 +289,10 @@ TEST(freed_before_its_end) {
            "ab",
            8);
   const gateway_step_t script[] = {SAY(tuples, sizeof tuples), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
   apns_feedback_t *feedback = feedback_from(gateway);
   assert_tuple(feedback, 9, "ab", 2);
   int64_t start = clock_ms();
   apns_feedback_free(feedback);
   assert_within(start, 0);
-  gateway_stop(gateway);
 }

@@ -41,7 +41,7 @@ static int frees_the_parents_session(void *argument) {
 /* The parent sends before and after over the same connection, without bytes of the child
    between. */
 static void check_parent_goes_on(int (*body)(void *)) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   family_t family = {.gateway = gateway, .session = session_to(gateway, NULL)};
   send_range(family.session, 0, 10);
   assert_ok(apns_session_send(family.session, notification(10), APNS_SEND_MORE, NULL, &error));
@@ -56,7 +56,6 @@ static void check_parent_goes_on(int (*body)(void *)) {
   const gateway_record_t *heard = gateway_heard(gateway, 0);
   assert_int_equal(notifications_in(heard), 20);
   for (size_t n = 0; n < 20; n++) assert_carries(heard, n, n);
-  gateway_stop(gateway);
 }
 
 TEST(a_child_may_not_use_the_session) {
@@ -93,24 +92,20 @@ TEST(a_grandchild_may_not_use_the_session) {
 
 static int makes_its_own_session(void *argument) {
   family_t *family = argument;
-  apns_credentials_t *credentials = NULL;
-  apns_session_t *session = NULL;
-  const identities_t *identities = identities_make();
-  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
-  who.ca_file = identities->root.certificate_file;
+  owned(credentials) credentials = NULL;
+  owned(session) session = NULL;
+  apns_credentials_options_t who = trusting();
   CHILD_REQUIRE(apns_credentials_new(&who, &credentials, &error) == APNS_OK);
   apns_session_options_t options = options_for(family->gateway);
   CHILD_REQUIRE(apns_session_new(&options, credentials, &session, &error) == APNS_OK);
-  apns_credentials_free(credentials);
   CHILD_REQUIRE(apns_session_send(session, notification(3), 0, NULL, &error) == APNS_OK);
   CHILD_REQUIRE(apns_session_drain(session, AMPLE_MS, NULL, &error) == APNS_OK);
-  apns_session_free(session);
   apns_session_free(family->session);
   return 0;
 }
 
 TEST(a_child_may_have_its_own_session) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   family_t family = {.gateway = gateway, .session = session_to(gateway, NULL)};
   send_range(family.session, 0, 1);
   gateway_await_frames(gateway, 0, 1);
@@ -119,28 +114,25 @@ TEST(a_child_may_have_its_own_session) {
   assert_counts(family.session, 1, 1, 0, 0, 0);
   apns_session_free(family.session);
   assert_carries(gateway_heard(gateway, 1), 0, 3);
-  gateway_stop(gateway);
 }
 
 /* Made in the parent, never connected there: no more the child's for that. */
 TEST(a_session_made_and_not_connected) {
   skip_unless_pages_are_wiped_on_fork();
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   family_t family = {.gateway = gateway, .session = session_to(gateway, NULL)};
   assert_child_is_fine(frees_the_parents_session, &family);
   assert_int_equal(gateway_connections(gateway), 0);
   apns_session_free(family.session);
-  gateway_stop(gateway);
 }
 
 static int reads_the_parents_feedback(void *argument) {
   FORGET_ERROR();
-  apns_feedback_t *feedback = ((family_t *)argument)->feedback;
+  owned(feedback) feedback = ((family_t *)argument)->feedback;
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
   CHILD_REQUIRE(apns_feedback_next(feedback, &tuple, &error) == APNS_ERR_FORKED);
   CHILD_REQUIRE(strstr(error.message, "parent"));
   CHILD_REQUIRE(tuple.token == NULL);
-  apns_feedback_free(feedback);
   return 0;
 }
 
@@ -148,14 +140,8 @@ TEST(a_child_may_not_read_the_feedback) {
   skip_unless_pages_are_wiped_on_fork();
   static const uint8_t tuples[] = {0, 0, 0, 9, 0, 2, 'a', 'b', 0, 0, 0, 8, 0, 1, 'c'};
   const gateway_step_t script[] = {SAY(tuples, 8), AWAIT(1), SAY(tuples + 8, 7), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
-  apns_credentials_t *credentials = provider_credentials();
-  apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
-  from.peer.host = "127.0.0.1";
-  from.peer.port = gateway_port(gateway);
-  family_t family = {.gateway = gateway};
-  assert_ok(apns_feedback_open(&from, credentials, &family.feedback, &error));
-  apns_credentials_free(credentials);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
+  family_t family = {.gateway = gateway, .feedback = feedback_from(gateway)};
   gateway_await_step(gateway, 0, 1);
   assert_child_is_fine(reads_the_parents_feedback, &family);
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
@@ -167,7 +153,6 @@ TEST(a_child_may_not_read_the_feedback) {
   assert_int_equal(tuple.timestamp, 8);
   assert_status(APNS_DONE, apns_feedback_next(family.feedback, &tuple, &error));
   apns_feedback_free(family.feedback);
-  gateway_stop(gateway);
 }
 
 /* ---- With all that a session can have open ------------------------------- */
@@ -182,7 +167,7 @@ TEST(several_connections_and_a_standby) {
   static const gateway_step_t works[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
   static const gateway_step_t late[] = {TAKE_FRAMES(30), AWAIT(1), NAME_NTH(7, 10), END};
   for (size_t round = 0; round < 2; round++) {
-    gateway_t *gateway = gateway_start(NULL, SCRIPTS(rejects, works, late, works, works));
+    owned(gateway) gateway = gateway_start(NULL, SCRIPTS(rejects, works, late, works, works));
     apns_session_options_t options = options_for(gateway);
     options.connections = 3;
     binary_of(&options)->no_standby = 0;
@@ -236,6 +221,5 @@ TEST(several_connections_and_a_standby) {
       rejected += times[n] == 0;
     }
     assert_int_equal(rejected, 2);
-    gateway_stop(gateway);
   }
 }

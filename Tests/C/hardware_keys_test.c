@@ -54,9 +54,8 @@ static void fill_device(void) {
       system("softhsm2-util --init-token --free --label apns --so-pin 1234 --pin 1234 >/dev/null"),
       0);
   size_t length;
-  uint8_t *bytes = keychain_key_bytes(key, &(key_form_t){0}, &length);
+  owned(bytes) bytes = keychain_key_bytes(key, &(key_form_t){0}, &length);
   import(identities_write("device.p8", bytes, length), "signing", "A1");
-  free(bytes);
   import(identities_make()->provider.key_file, "provider", "A2");
   assert_int_equal(ENGINE_init(device), 1);
 }
@@ -81,10 +80,9 @@ static int sign_by_device(const void *message, size_t length, uint8_t *signature
 
 TEST(tokens) {
   heard_t *heard = calloc(1, sizeof *heard);
-  service_t *service = service_judging(hear_token, heard);
-  EVP_PKEY *signing = device_key("signing");
-  apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
-  options.ca_file = identities_make()->root.certificate_file;
+  owned(service) service = service_judging(hear_token, heard);
+  owned(key) signing = device_key("signing");
+  apns_credentials_options_t options = trusting();
   options.key_id = KEY_ID, options.team_id = TEAM_ID;
   options.sign_callback = sign_by_device, options.sign_context = signing;
   push_once(service, &options);
@@ -102,15 +100,12 @@ TEST(tokens) {
   by_file.token_cache_file = file;
   push_once(service, &by_file);
   assert_int_equal(heard->count, 3);
-  EVP_PKEY_free(signing);
-  service_end(service);
   free(heard);
 }
 
 TEST(handshakes) {
   const identities_t *all = identities_make();
-  apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
-  options.ca_file = all->root.certificate_file;
+  apns_credentials_options_t options = trusting();
   options.certificate_file = all->provider.certificate_file;
   options.private_key = device_key("provider");
   const apns_tls_version_t versions[] = {APNS_TLS_1_2, APNS_TLS_1_3};

@@ -30,12 +30,9 @@ static service_reply_t drop_by_poison(void *context, const service_push_t *push)
 /* Poison notifications end as unknown, all others get through, and none is sent too often. */
 static void check_poisons(size_t count, size_t first, size_t every) {
   poisons_t poisons = {.every = every, .first = first};
-  service_t *service = service_judging(drop_by_poison, &poisons);
-  apns_session_options_t options = push_options(service);
-  tuning_of(&options)->reconnect_pause_max_ms = 1;
-  apns_session_t *session = push_session(service, &options);
-  send_range(session, 0, count);
-  drain(session);
+  owned(service) service = service_judging(drop_by_poison, &poisons);
+  apns_session_t *session = push_session_where(service, tuning->reconnect_pause_max_ms = 1);
+  send_and_drain(session, 0, count);
   for (size_t n = 0; n < count; n++) {
     apns_event_t event = one_event(session);
     size_t number = (size_t)(uintptr_t)event.user_data - 1;
@@ -52,7 +49,6 @@ static void check_poisons(size_t count, size_t first, size_t every) {
     if (is_poison(&poisons, n) && every >= count) assert_int_equal(deliveries[n], 5);
   }
   free(deliveries);
-  service_free(service);
 }
 
 TEST(one_that_ends_its_connection_is_found) {
@@ -112,12 +108,10 @@ static service_reply_t answer_by_half(void *context, const service_push_t *push)
 TEST(half_an_answer_is_none) {
   for (size_t index = 0; index < sizeof halves / sizeof *halves; index++) {
     half_answer_t answer = {.half = halves[index]};
-    service_t *service = service_judging(answer_by_half, &answer);
-    apns_session_options_t options = push_options(service);
-    options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
-    options.deadline_ms = -1;
-    tuning_of(&options)->answer_timeout_ms = 1800000;
-    apns_session_t *session = push_session(service, &options);
+    owned(service) service = service_judging(answer_by_half, &answer);
+    apns_session_t *session =
+        push_session_where(service, options.delivery = APNS_DELIVERY_AT_MOST_ONCE,
+                           options.deadline_ms = -1, tuning->answer_timeout_ms = 1800000);
     apns_event_t event = APNS_EVENT_INIT;
     send_range(session, 0, 1);
     /* Waits until the test opens the gate and the response arrives; the rest of it times out. */
@@ -137,7 +131,6 @@ TEST(half_an_answer_is_none) {
     if (event.kind != APNS_EVENT_UNKNOWN) fail_msg("half %zu ended as %d", index, event.kind);
     push_stop(session, service);
     assert_int_equal(service_count(service), 1);
-    service_free(service);
   }
 }
 
@@ -146,11 +139,6 @@ TEST(half_an_answer_is_none) {
 static service_reply_t single_out_the_first(void *context, const service_push_t *push) {
   const service_reply_t *first = context, fine = {0};
   return number_of(push) == 0 ? *first : fine;
-}
-
-static service_reply_t same_for_all(void *context, const service_push_t *push) {
-  (void)push;
-  return *(const service_reply_t *)context;
 }
 
 /* The smallest window, and sends that do not wait long for room. */
@@ -166,9 +154,9 @@ static apns_session_options_t small_options(const service_t *service) {
 TEST(one_that_is_put_off_holds_up_nobody) {
   const size_t count = as_many_as(5000, 300);
   service_reply_t busy = {.status = 429, .body = "{\"reason\":\"TooManyRequests\"}"};
-  service_t *service = service_judging(single_out_the_first, &busy);
+  owned(service) service = service_judging(single_out_the_first, &busy);
   apns_session_options_t options = small_options(service);
-  apns_session_t *session = push_session(service, &options);
+  owned(session) session = push_session(service, &options);
   apns_session_stats_t stats;
   send_range(session, 0, count);
   do {
@@ -178,22 +166,19 @@ TEST(one_that_is_put_off_holds_up_nobody) {
   } while (stats.unresolved > 1);
   assert_counts(session, count, count - 1, 0, 0, 1);
   assert_int_equal(stats.first_unresolved, 1);
-  push_end(session, service);
 }
 
 TEST(an_outcome_that_nobody_takes_holds_up_nobody) {
   const size_t count = as_many_as(5000, 300);
   service_reply_t bad = {.status = 400, .body = "{\"reason\":\"BadDeviceToken\"}"};
-  service_t *service = service_judging(single_out_the_first, &bad);
+  owned(service) service = service_judging(single_out_the_first, &bad);
   apns_session_options_t options = small_options(service);
-  apns_session_t *session = push_session(service, &options);
-  send_range(session, 0, count);
-  drain(session);
+  owned(session) session = push_session(service, &options);
+  send_and_drain(session, 0, count);
   assert_counts(session, count, count - 1, 1, 0, 0);
   apns_event_t event = one_event(session);
   assert_int_equal(event.identifier, 1);
   assert_int_equal(event.reason, APNS_REASON_BAD_DEVICE_TOKEN);
-  push_end(session, service);
 }
 
 static service_reply_t answer_only_the_first(void *context, const service_push_t *push) {
@@ -204,13 +189,12 @@ static service_reply_t answer_only_the_first(void *context, const service_push_t
 
 /* Each response becomes an outcome and frees no room, so the session waits for nothing. */
 TEST(an_outcome_in_the_way_is_said_at_once) {
-  service_t *service = service_judging(answer_only_the_first, NULL);
+  owned(service) service = service_judging(answer_only_the_first, NULL);
   apns_session_options_t options = small_options(service);
   options.outcomes = APNS_OUTCOMES_EACH;
   tuning_of(&options)->answer_timeout_ms = tuning_of(&options)->write_timeout_ms = 1800 * 1000;
-  apns_session_t *session = push_session(service, &options);
-  send_range(session, 0, 1);
-  drain(session);
+  owned(session) session = push_session(service, &options);
+  send_and_drain(session, 0, 1);
   apns_status_t status = APNS_OK;
   size_t count = 1;
   while (status == APNS_OK && count < 1000) {
@@ -222,14 +206,13 @@ TEST(an_outcome_in_the_way_is_said_at_once) {
   one_event(session);
   send_range(session, count, count + 1);
   apns_session_close(session, 0, &error);
-  push_end(session, service);
 }
 
 TEST(outcomes_that_nobody_takes_are_said) {
-  service_reply_t bad = {.status = 400, .body = "{\"reason\":\"BadDeviceToken\"}"};
-  service_t *service = service_judging(same_for_all, &bad);
+  owned(service) service =
+      service_replying(.status = 400, .body = "{\"reason\":\"BadDeviceToken\"}");
   apns_session_options_t options = small_options(service);
-  apns_session_t *session = push_session(service, &options);
+  owned(session) session = push_session(service, &options);
   apns_status_t status = APNS_OK;
   size_t count = 0;
   while (status == APNS_OK && count < 1000) {
@@ -241,7 +224,6 @@ TEST(outcomes_that_nobody_takes_are_said) {
   drain(session);
   for (size_t n = 0; n < count; n++) one_event(session);
   send_range(session, count, count + 1);
-  push_end(session, service);
 }
 
 /* ---- Trouble ---------------------------------------------------------------------- */
@@ -270,14 +252,12 @@ TEST(trouble_keeps_its_connection) {
   for (size_t index = 0; index < sizeof troubles / sizeof *troubles; index++) {
     trouble_t trouble = {.reply = {.status = troubles[index].status, .body = troubles[index].body},
                          .left = 50};
-    service_t *service = service_judging(trouble_first, &trouble);
+    owned(service) service = service_judging(trouble_first, &trouble);
     apns_session_t *session = push_session(service, NULL);
-    send_range(session, 0, 50);
-    drain(session);
+    send_and_drain(session, 0, 50);
     assert_counts(session, 50, 50, 0, 0, 0);
     push_stop(session, service);
     assert_int_equal(service_connections(service), 1);
-    service_free(service);
   }
 }
 
@@ -327,9 +307,7 @@ TEST(a_flood_is_given_up) {
       flood.length += length;
     }
     service_t *service = service_judging(flood_first_connection, &flood);
-    apns_session_options_t options = push_options(service);
-    tuning_of(&options)->answer_timeout_ms = 1800000;
-    apns_session_t *session = push_session(service, &options);
+    apns_session_t *session = push_session_where(service, tuning->answer_timeout_ms = 1800000);
     send_range(session, 0, 20);
     /* Sooner than answer_timeout_ms, or this fails. */
     drain(session);
@@ -345,12 +323,11 @@ TEST(a_flood_is_given_up) {
 TEST(a_connection_that_takes_nothing_is_replaced) {
   /* 255 of these payloads fill the window to its last byte. */
   const size_t count = 400;
-  const service_options_t shut = {.shuts_first_window = true};
-  service_t *service = service_start(&shut);
+  owned(service) service = service_start(&(service_options_t){.shuts_first_window = true});
   apns_session_options_t options = push_options(service);
   /* Longer than good answers take on a busy machine. */
   tuning_of(&options)->answer_timeout_ms = (uint32_t)as_many_as(5000, 20000);
-  apns_session_t *session = push_session(service, &options);
+  owned(session) session = push_session(service, &options);
   char payload[257];
   memset(payload, ' ', sizeof payload);
   memcpy(payload, "{\"aps\":{}}", 10);
@@ -364,5 +341,4 @@ TEST(a_connection_that_takes_nothing_is_replaced) {
   assert_counts(session, count, count, 0, 0, 0);
   assert_int_equal(stats_of(session).connects, 2);
   assert_int_equal(stats_of(session).resent, 0);
-  push_end(session, service);
 }

@@ -43,17 +43,14 @@ TEST(the_option_is_what_tcp_is_told) {
                {100000000, 32767, 8191},
                {INT32_MAX, 32767, 8191},
                {-1, 0, 0}};
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
-    apns_session_options_t options = options_for(gateway);
-    tuning_of(&options)->keepalive_ms = cases[index].milliseconds;
-    apns_session_t *session = session_to(gateway, &options);
+    owned(session) session =
+        session_where(gateway, tuning->keepalive_ms = cases[index].milliseconds);
     sockets_reset();
     assert_ok(apns_session_connect(session, &error));
     check_socket(sockets_last(), cases[index].idle, cases[index].interval);
-    apns_session_free(session);
   }
-  gateway_stop(gateway);
 }
 
 /* The connections after the first, the standby ones too. */
@@ -61,12 +58,12 @@ TEST(every_connection_is_told) {
   enum { BATCH = 10 };
   static const gateway_step_t names_first[] = {TAKE_FRAMES(BATCH), NAME_NTH(8, 0), END};
   static const gateway_step_t waits[] = {TAKE_FRAMES(BATCH - 1), AWAIT(1), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, waits));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(names_first, waits));
   apns_session_options_t options = options_for(gateway);
   apns_event_t event = APNS_EVENT_INIT;
   tuning_of(&options)->keepalive_ms = 20000;
   binary_of(&options)->no_standby = 0;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   sockets_reset();
   send_range(session, 0, BATCH);
   assert_int_equal(sockets_made(), 1);
@@ -77,20 +74,11 @@ TEST(every_connection_is_told) {
   await_connects(session, 3);
   assert_int_equal(sockets_made(), 3);
   check_socket(sockets_last(), 20, 5);
-  session_end(session, gateway);
 }
 
 TEST(the_feedback_has_the_usual) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_credentials_t *credentials = provider_credentials();
-  apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
-  apns_feedback_t *feedback = NULL;
-  from.peer.host = "127.0.0.1";
-  from.peer.port = gateway_port(gateway);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   sockets_reset();
-  assert_ok(apns_feedback_open(&from, credentials, &feedback, &error));
+  owned(feedback) feedback = feedback_from(gateway);
   check_socket(sockets_last(), 60, 15);
-  apns_feedback_free(feedback);
-  apns_credentials_free(credentials);
-  gateway_stop(gateway);
 }

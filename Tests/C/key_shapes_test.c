@@ -13,22 +13,20 @@ static uint8_t *der;
 static size_t der_length;
 
 static apns_credentials_options_t with(const void *bytes, size_t length) {
-  apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
+  apns_credentials_options_t options = trusting();
   options.token_key_bytes = bytes;
   options.token_key_length = length;
   options.key_id = "ABC123DEFG";
   options.team_id = "DEF123GHIJ";
-  options.ca_file = all->root.certificate_file;
   return options;
 }
 
 static void check_taken(const char *shape, const void *bytes, size_t length) {
   apns_credentials_options_t options = with(bytes, length);
-  apns_credentials_t *credentials = NULL;
+  owned(credentials) credentials = NULL;
   apns_error_t error = APNS_ERROR_INIT;
   if (apns_credentials_new(&options, &credentials, &error) != APNS_OK)
     fail_msg("%s: %s", shape, error.message);
-  apns_credentials_free(credentials);
 }
 
 /* The PEM with `line_end` at the end of each line and `before` at its beginning. */
@@ -124,34 +122,28 @@ TEST(older_forms_and_encrypted_ones) {
   };
   for (size_t form = 0; form < sizeof forms / sizeof *forms; form++) {
     size_t length;
-    uint8_t *bytes = keychain_key_bytes(key, forms + form, &length);
-    char *encoded = malloc(length * 2 + 8);
+    owned(bytes) bytes = keychain_key_bytes(key, forms + form, &length);
+    owned(text) encoded = malloc(length * 2 + 8);
     base64(bytes, length, encoded);
     for (int way = 0; way < 2; way++) {
       apns_credentials_options_t options =
           way ? with(encoded, strlen(encoded)) : with(bytes, length);
       options.passphrase = "open sesame";
-      apns_credentials_t *credentials = NULL;
-      apns_error_t error = APNS_ERROR_INIT;
-      assert_ok(apns_credentials_new(&options, &credentials, &error));
-      apns_credentials_free(credentials);
+      owned(credentials) credentials = credentials_of(&options);
     }
-    free(encoded);
-    free(bytes);
   }
 }
 
 /* A certificate with its key, from an environment, is mended as a key is. */
 TEST(certificates_too) {
   size_t length;
-  char *given = identities_read(all->provider.together_file, &length);
+  owned(text) given = identities_read(all->provider.together_file, &length);
   char *text = malloc(2 * length + 1), *end = text;
   for (size_t at = 0; at < length; at++) {
     if (given[at] == '\n') *end++ = '\\', *end++ = 'n';
     if (given[at] != '\n') *end++ = given[at];
   }
-  apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
-  options.ca_file = all->root.certificate_file;
+  apns_credentials_options_t options = trusting();
   options.certificate_bytes = text;
   options.certificate_length = (size_t)(end - text);
   check_works(&options, 2);
@@ -163,7 +155,7 @@ TEST(certificates_too) {
       .passphrase = "open sesame",
       .key_cipher = NID_aes_256_cbc,
       .certificate_cipher = NID_aes_256_cbc};
-  uint8_t *export = keychain_pkcs12(&traits, &length);
+  owned(bytes) export = keychain_pkcs12(&traits, &length);
   text = malloc(length * 2 + 8);
   base64(export, length, text);
   options.certificate_bytes = text;
@@ -171,8 +163,6 @@ TEST(certificates_too) {
   options.passphrase = "open sesame";
   check_works(&options, 2);
   free(text);
-  free(export);
-  free(given);
   X509_free(traits.certificate);
 }
 
@@ -205,25 +195,21 @@ TEST(what_is_no_key_is_named) {
   not_a_key(start, length, "holds no private key in PEM, but a public key");
   BIO_free(bio);
 
-  char *certificate = identities_read(all->provider.certificate_file, &length);
+  owned(text) certificate = identities_read(all->provider.certificate_file, &length);
   not_a_key(certificate, length, "holds no private key in PEM, but a certificate");
-  free(certificate);
-  uint8_t *rsa = keychain_key_bytes(rsa_key, &(key_form_t){0}, &length);
+  owned(bytes) rsa = keychain_key_bytes(rsa_key, &(key_form_t){0}, &length);
   apns_error_t error = not_a_key(rsa, length, "holds a key that is not EC P-256, as Apple's are");
   assert_int_equal(error.cause, APNS_CAUSE_KEY_UNFIT);
-  free(rsa);
-  uint8_t *locked = keychain_key_bytes(
+  owned(bytes) locked = keychain_key_bytes(
       key, &(key_form_t){.cipher = NID_aes_256_cbc, .passphrase = "open sesame"}, &length);
   apns_credentials_options_t options = with(locked, length);
   error = check_refused(&options, APNS_ERR_CREDENTIALS, "holds a key that needs a passphrase");
   assert_int_equal(error.cause, APNS_CAUSE_PASSPHRASE_MISSING);
-  free(locked);
 }
 
 /* A .p8 where the certificate belongs. */
 TEST(a_key_is_no_certificate) {
-  apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
-  options.ca_file = all->root.certificate_file;
+  apns_credentials_options_t options = trusting();
   const struct {
     const void *bytes;
     size_t length;
@@ -248,11 +234,10 @@ TEST(any_change_of_a_byte) {
       memcpy(text, pem, length);
       text[at] = changes[change];
       apns_credentials_options_t options = with(text, length);
-      apns_credentials_t *credentials = NULL;
+      owned(credentials) credentials = NULL;
       apns_error_t error = APNS_ERROR_INIT;
       const apns_status_t status = apns_credentials_new(&options, &credentials, &error);
       assert_true(status == APNS_OK || status == APNS_ERR_CREDENTIALS);
-      apns_credentials_free(credentials);
     }
 }
 
@@ -261,9 +246,8 @@ void before_all(void) {
   key = keychain_key(false);
   rsa_key = keychain_key(true);
   size_t length;
-  uint8_t *bytes = keychain_key_bytes(key, &(key_form_t){0}, &length);
+  owned(bytes) bytes = keychain_key_bytes(key, &(key_form_t){0}, &length);
   memcpy(pem, bytes, length);
-  free(bytes);
   der = keychain_key_bytes(key, &(key_form_t){.is_der = true}, &der_length);
   base64(der, der_length, body);
 }

@@ -11,6 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "owned.h"
+
+OWNED(key, EVP_PKEY, EVP_PKEY_free)
+OWNED(certificate, X509, X509_free)
+
 /** What Apple puts into a provider's certificate. */
 typedef struct push_certificate {
   const char *name;          /* CN */

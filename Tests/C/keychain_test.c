@@ -24,12 +24,6 @@ static X509 *ec_certificate, *rsa_certificate;
 #define RC2_40 NID_pbe_WithSHA1And40BitRC2_CBC
 #define TRIPLE_DES NID_pbe_WithSHA1And3_Key_TripleDES_CBC
 
-static apns_credentials_options_t trusting(void) {
-  apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
-  options.ca_file = all->root.certificate_file;
-  return options;
-}
-
 static void check_loads(const apns_credentials_options_t *options) {
   apns_credentials_free(credentials_of(options));
 }
@@ -43,16 +37,41 @@ static pkcs12_t old_export(void) {
                     .certificate_cipher = RC2_40};
 }
 
-/* Trusts the root and has this file in memory, whose bytes the caller frees. */
+/* Bytes of a test, which are freed behind it. */
+static void *kept[64];
+static size_t kept_count;
+
+static const void *keep(void *bytes) {
+  assert_true(kept_count < sizeof kept / sizeof *kept);
+  return kept[kept_count++] = bytes;
+}
+
+void after_each(void) {
+  while (kept_count > 0) free(kept[--kept_count]);
+}
+
+/* Trusts the root and has this file in memory. */
 static apns_credentials_options_t with_pkcs12(const pkcs12_t *traits, const char *passphrase) {
   apns_credentials_options_t options = trusting();
   options.passphrase = passphrase;
-  options.certificate_bytes = keychain_pkcs12(traits, &options.certificate_length);
+  options.certificate_bytes = keep(keychain_pkcs12(traits, &options.certificate_length));
   return options;
 }
 
-static void free_pkcs12(const apns_credentials_options_t *options) {
-  free((void *)options->certificate_bytes);
+/* Writes the certificate to a file of that name instead. */
+static void move_to_file(apns_credentials_options_t *options, const char *name) {
+  options->certificate_file =
+      identities_write(name, options->certificate_bytes, options->certificate_length);
+  options->certificate_bytes = NULL;
+  options->certificate_length = 0;
+}
+
+/* Has these in memory instead of what was there. */
+static void have(apns_credentials_options_t *options, X509 *certificate, EVP_PKEY *key,
+                 const key_form_t *form) {
+  options->certificate_bytes =
+      keep(keychain_certificate_bytes(certificate, form->is_der, &options->certificate_length));
+  options->key_bytes = keep(keychain_key_bytes(key, form, &options->key_length));
 }
 
 /* ---- PKCS#12 ------------------------------------------------------------ */
@@ -74,32 +93,19 @@ TEST(every_cipher_from_file_and_memory) {
     traits.key_cipher = ciphers[index].key;
     traits.certificate_cipher = ciphers[index].certificate;
     if (index % 2) traits.key = ec_key, traits.certificate = ec_certificate;
-    size_t length;
-    uint8_t *bytes = keychain_pkcs12(&traits, &length);
-    apns_credentials_options_t options = trusting();
-    options.passphrase = "open sesame";
-    options.certificate_bytes = bytes;
-    options.certificate_length = length;
+    apns_credentials_options_t options = with_pkcs12(&traits, "open sesame");
     check_works(&options, 0);
-    options.certificate_bytes = NULL;
-    options.certificate_length = 0;
-    options.certificate_file = identities_write("provider.p12", bytes, length);
+    move_to_file(&options, "provider.p12");
     check_works(&options, 0);
-    free(bytes);
   }
 }
 
 TEST(the_program_s_openssl_stays_as_it_was) {
 #if OPENSSL_VERSION_NUMBER >= 0x30000000L
   pkcs12_t traits = old_export();
-  size_t length;
-  uint8_t *bytes = keychain_pkcs12(&traits, &length);
   assert_false(OSSL_PROVIDER_available(NULL, "legacy"));
-  apns_credentials_options_t options = trusting();
-  options.passphrase = "open sesame";
-  options.certificate_bytes = bytes;
-  options.certificate_length = length;
-  apns_credentials_t *credentials = credentials_of(&options);
+  const apns_credentials_options_t options = with_pkcs12(&traits, "open sesame");
+  owned(credentials) credentials = credentials_of(&options);
   assert_false(OSSL_PROVIDER_available(NULL, "legacy"));
   assert_true(OSSL_PROVIDER_available(NULL, "default"));
   assert_null(EVP_CIPHER_fetch(NULL, "RC2-40-CBC", NULL));
@@ -107,8 +113,6 @@ TEST(the_program_s_openssl_stays_as_it_was) {
   EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, "AES-128-CBC", NULL);
   assert_non_null(cipher);
   EVP_CIPHER_free(cipher);
-  apns_credentials_free(credentials);
-  free(bytes);
 #endif
 }
 
@@ -116,7 +120,7 @@ TEST(the_program_s_openssl_stays_as_it_was) {
 static int loads_without_the_provider(void *argument) {
   FORGET_ERROR();
   CHILD_REQUIRE(setenv("OPENSSL_MODULES", "/nonexistent", 1) == 0);
-  apns_credentials_t *credentials = NULL;
+  owned(credentials) credentials = NULL;
   CHILD_REQUIRE(apns_credentials_new(argument, &credentials, &error) == APNS_ERR_CREDENTIALS);
   CHILD_REQUIRE(strstr(error.message, "RC2 or DES"));
   CHILD_REQUIRE(strstr(error.message, "legacy provider; it is not installed"));
@@ -125,26 +129,17 @@ static int loads_without_the_provider(void *argument) {
   apns_credentials_options_t options = trusting();
   options.certificate_file = all->provider.together_file;
   CHILD_REQUIRE(apns_credentials_new(&options, &credentials, &error) == APNS_OK);
-  apns_credentials_free(credentials);
   return 0;
 }
 
 TEST(a_missing_provider_is_named) {
   pkcs12_t traits = old_export();
-  apns_credentials_options_t options = trusting();
-  options.passphrase = "open sesame";
-  uint8_t *bytes = keychain_pkcs12(&traits, &options.certificate_length);
-  options.certificate_bytes = bytes;
+  apns_credentials_options_t options = with_pkcs12(&traits, "open sesame");
   assert_child_is_fine(loads_without_the_provider, &options);
-  free(bytes);
   /* The same for a key that OpenSSL 0.9 encrypted. */
   const key_form_t form = {.cipher = NID_pbeWithMD5AndDES_CBC, .passphrase = "open sesame"};
-  uint8_t *key = keychain_key_bytes(rsa_key, &form, &options.key_length);
-  bytes = keychain_certificate_bytes(rsa_certificate, false, &options.certificate_length);
-  options.certificate_bytes = bytes;
-  options.key_bytes = key;
+  have(&options, rsa_certificate, rsa_key, &form);
   assert_child_is_fine(loads_without_the_provider, &options);
-  free(key), free(bytes);
 }
 #endif
 
@@ -155,7 +150,6 @@ TEST(the_chain_comes_along) {
   traits.chain = all->intermediate.certificate;
   apns_credentials_options_t options = with_pkcs12(&traits, "open sesame");
   check_works(&options, 2);
-  free_pkcs12(&options);
 }
 
 TEST(no_passphrase_and_an_empty_one) {
@@ -171,7 +165,6 @@ TEST(no_passphrase_and_an_empty_one) {
     /* As with a key without a passphrase, it does no harm. */
     options.passphrase = "open sesame";
     check_loads(&options);
-    free_pkcs12(&options);
   }
 }
 
@@ -180,7 +173,6 @@ TEST(without_a_checksum) {
   traits.without_checksum = true;
   apns_credentials_options_t options = with_pkcs12(&traits, "open sesame");
   check_refused(&options, APNS_ERR_CREDENTIALS, "certificate in memory", "without a checksum");
-  free_pkcs12(&options);
 }
 
 TEST(a_passphrase_beyond_ascii) {
@@ -190,41 +182,32 @@ TEST(a_passphrase_beyond_ascii) {
       "ffne dich";
   apns_credentials_options_t options = with_pkcs12(&traits, traits.passphrase);
   check_loads(&options);
-  free_pkcs12(&options);
 }
 
 TEST(pkcs12_that_cannot_be_opened) {
   pkcs12_t traits = old_export();
-  size_t length;
-  uint8_t *bytes = keychain_pkcs12(&traits, &length);
-  apns_credentials_options_t options = trusting();
-  char file[PATH_MAX];
-  strcpy(file, identities_write("sesame.p12", bytes, length));
-  options.certificate_file = file;
-  check_refused(&options, APNS_ERR_CREDENTIALS, file, "PKCS#12 that needs a passphrase");
+  apns_credentials_options_t options = with_pkcs12(&traits, NULL);
+  move_to_file(&options, "sesame.p12");
+  check_refused(&options, APNS_ERR_CREDENTIALS, "sesame.p12", "PKCS#12 that needs a passphrase");
   options.passphrase = "open barley";
-  apns_error_t error = check_refused(&options, APNS_ERR_CREDENTIALS, file,
+  apns_error_t error = check_refused(&options, APNS_ERR_CREDENTIALS, "sesame.p12",
                                      "PKCS#12 that the passphrase does not open");
   assert_null(strstr(error.message, "barley"));
   char endless[3000];
   memset(endless, 'x', sizeof endless - 1);
   endless[sizeof endless - 1] = 0;
   options.passphrase = endless;
-  check_refused(&options, APNS_ERR_CREDENTIALS, file, "passphrase does not open");
-  free(bytes);
+  check_refused(&options, APNS_ERR_CREDENTIALS, "sesame.p12", "passphrase does not open");
 
-  options.passphrase = "open sesame";
   traits.key = NULL;
-  bytes = keychain_pkcs12(&traits, &length);
-  options.certificate_file = identities_write("keyless.p12", bytes, length);
+  options = with_pkcs12(&traits, "open sesame");
+  move_to_file(&options, "keyless.p12");
   check_refused(&options, APNS_ERR_CREDENTIALS, "keyless.p12", "without a private key");
-  free(bytes);
   traits = old_export();
   traits.certificate = NULL;
-  bytes = keychain_pkcs12(&traits, &length);
-  options.certificate_file = identities_write("bare.p12", bytes, length);
+  options = with_pkcs12(&traits, "open sesame");
+  move_to_file(&options, "bare.p12");
   check_refused(&options, APNS_ERR_CREDENTIALS, "bare.p12", "without a certificate");
-  free(bytes);
 }
 
 /* Cut and changed at many places: an error each time, unless nothing reads that place. */
@@ -232,17 +215,16 @@ TEST(pkcs12_that_is_broken) {
   pkcs12_t traits = old_export();
   traits.key_cipher = traits.certificate_cipher = TRIPLE_DES;
   size_t length;
-  uint8_t *bytes = keychain_pkcs12(&traits, &length);
+  owned(bytes) bytes = keychain_pkcs12(&traits, &length);
   apns_credentials_options_t options = trusting();
   options.passphrase = "open sesame";
   const size_t step = as_many_as(7, 97);
   for (size_t cut = 1; cut < length; cut += step) {
-    uint8_t *exact = malloc(cut);
+    owned(bytes) exact = malloc(cut);
     memcpy(exact, bytes, cut);
     options.certificate_bytes = exact;
     options.certificate_length = cut;
     check_refused(&options, APNS_ERR_CREDENTIALS, "certificate in memory");
-    free(exact);
   }
   size_t fine = 0, bent = 0;
   for (size_t at = 0; at < length; at += step) {
@@ -250,14 +232,12 @@ TEST(pkcs12_that_is_broken) {
     bytes[at] ^= 0x41;
     options.certificate_bytes = bytes;
     options.certificate_length = length;
-    apns_credentials_t *credentials = NULL;
+    owned(credentials) credentials = NULL;
     fine += apns_credentials_new(&options, &credentials, NULL) == APNS_OK;
-    apns_credentials_free(credentials);
     bytes[at] ^= 0x41;
   }
   assert_true(fine * 20 < bent); /* the checksum covers all but its own description */
   check_loads(&options);
-  free(bytes);
 }
 
 /* ---- Keys in every form ------------------------------------------------- */
@@ -282,11 +262,7 @@ TEST(keys_in_every_form) {
     const key_form_t *form = &forms[index / 2];
     const bool is_rsa = index % 2;
     apns_credentials_options_t options = trusting();
-    uint8_t *certificate = keychain_certificate_bytes(is_rsa ? rsa_certificate : ec_certificate,
-                                                      form->is_der, &options.certificate_length);
-    uint8_t *key = keychain_key_bytes(is_rsa ? rsa_key : ec_key, form, &options.key_length);
-    options.certificate_bytes = certificate;
-    options.key_bytes = key;
+    have(&options, is_rsa ? rsa_certificate : ec_certificate, is_rsa ? rsa_key : ec_key, form);
     if (form->passphrase) {
       check_refused(&options, APNS_ERR_CREDENTIALS, "key in memory", "needs a passphrase");
       options.passphrase = "open barley";
@@ -294,7 +270,6 @@ TEST(keys_in_every_form) {
     }
     options.passphrase = form->passphrase;
     check_works(&options, 0);
-    free(certificate), free(key);
   }
 }
 
@@ -322,38 +297,31 @@ TEST(blocks_in_any_order) {
     options.certificate_bytes = text;
     options.certificate_length = length;
     check_works(&options, 2);
-    apns_credentials_t *credentials = credentials_of(&options);
+    owned(credentials) credentials = credentials_of(&options);
     apns_credentials_description_t said = APNS_CREDENTIALS_DESCRIPTION_INIT;
     assert_ok(apns_credentials_describe(credentials, &said, NULL));
     assert_string_equal(said.subject, "CN=chained-provider");
     assert_int_equal(said.chain_length, 2);
-    apns_credentials_free(credentials);
   }
   for (size_t block = 0; block < 3; block++) free(blocks[block]);
 }
 
 TEST(a_key_of_another_names_the_certificate) {
   apns_credentials_options_t options = trusting();
-  const key_form_t plain = {0};
-  uint8_t *certificate =
-      keychain_certificate_bytes(ec_certificate, false, &options.certificate_length);
-  options.certificate_bytes = certificate;
+  have(&options, ec_certificate, rsa_key, &(key_form_t){0});
+  check_refused(&options, APNS_ERR_CREDENTIALS, "key in memory", "does not match the certificate");
+  options.key_bytes = NULL;
+  options.key_length = 0;
   options.key_file = all->gateway.key_file;
   check_refused(&options, APNS_ERR_CREDENTIALS, all->gateway.key_file,
                 "holds a key that does not match the certificate",
                 "CN=Apple Push Services: example");
-  uint8_t *key = keychain_key_bytes(rsa_key, &plain, &options.key_length);
-  options.key_file = NULL;
-  options.key_bytes = key;
-  check_refused(&options, APNS_ERR_CREDENTIALS, "key in memory", "does not match the certificate");
-  free(certificate), free(key);
   /* In DER there is room for one of them. */
-  certificate = keychain_certificate_bytes(ec_certificate, true, &options.certificate_length);
-  options.certificate_bytes = certificate;
+  have(&options, ec_certificate, ec_key, &(key_form_t){.is_der = true});
   options.key_bytes = NULL;
   options.key_length = 0;
+  options.key_file = NULL;
   check_refused(&options, APNS_ERR_CREDENTIALS, "certificate in memory", "private key");
-  free(certificate);
 }
 
 /* ---- Passphrases by callback -------------------------------------------- */
@@ -379,75 +347,60 @@ static int answer(const char *file, char *buffer, size_t capacity, void *context
 
 TEST(a_callback_is_asked_once) {
   pkcs12_t traits = old_export();
-  size_t length;
-  uint8_t *bytes = keychain_pkcs12(&traits, &length);
-  char file[PATH_MAX];
-  strcpy(file, identities_write("asked.p12", bytes, length));
   asked_t asked = {.answer = "open sesame", .length = 11};
-  apns_credentials_options_t options = trusting();
+  apns_credentials_options_t options = with_pkcs12(&traits, NULL);
   options.passphrase_callback = answer;
   options.passphrase_context = &asked;
-  options.certificate_file = file;
   check_loads(&options); /* RC2: read twice, one passphrase request */
   assert_int_equal(asked.calls, 1);
-  assert_string_equal(asked.file, file);
-  assert_int_equal(asked.capacity, 1024);
-  options.certificate_file = NULL;
-  options.certificate_bytes = bytes;
-  options.certificate_length = length;
+  assert_string_equal(asked.file, "(memory)");
+  move_to_file(&options, "asked.p12");
   check_loads(&options);
   assert_int_equal(asked.calls, 2);
-  assert_string_equal(asked.file, "(memory)");
-  free(bytes);
+  assert_string_equal(asked.file, options.certificate_file);
+  assert_int_equal(asked.capacity, 1024);
 
   /* A PEM key, and one whose cipher is old. */
   const int ciphers[] = {NID_aes_256_cbc, NID_pbeWithMD5AndDES_CBC};
+  options.certificate_file = NULL;
   for (size_t index = 0; index < 2; index++) {
     const key_form_t form = {.cipher = ciphers[index], .passphrase = "open sesame"};
-    uint8_t *key = keychain_key_bytes(rsa_key, &form, &length);
-    uint8_t *certificate =
-        keychain_certificate_bytes(rsa_certificate, false, &options.certificate_length);
-    options.certificate_bytes = certificate;
-    options.key_file = identities_write("asked.key", key, length);
+    have(&options, rsa_certificate, rsa_key, &form);
+    options.key_file = identities_write("asked.key", options.key_bytes, options.key_length);
+    options.key_bytes = NULL;
+    options.key_length = 0;
     asked.calls = 0;
     check_loads(&options);
     assert_int_equal(asked.calls, 1);
     assert_string_equal(asked.file, options.key_file);
-    free(key), free(certificate);
   }
 }
 
 TEST(a_callback_is_not_asked_in_vain) {
   asked_t asked = {.answer = "open sesame", .length = 11};
-  apns_credentials_options_t options = trusting();
-  options.passphrase_callback = answer;
-  options.passphrase_context = &asked;
-  options.certificate_file = all->provider.together_file;
-  check_loads(&options);
   pkcs12_t traits = old_export();
   traits.passphrase = "";
-  size_t length;
-  uint8_t *bytes = keychain_pkcs12(&traits, &length);
-  options.certificate_file = NULL;
-  options.certificate_bytes = bytes;
-  options.certificate_length = length;
-  check_loads(&options);
+  apns_credentials_options_t options[] = {with_pkcs12(&traits, NULL), trusting()};
+  options[1].certificate_file = all->provider.together_file;
+  for (size_t index = 0; index < 2; index++) {
+    options[index].passphrase_callback = answer;
+    options[index].passphrase_context = &asked;
+    check_loads(&options[index]);
+  }
   assert_int_equal(asked.calls, 0);
-  free(bytes);
 }
 
 TEST(answers_that_open_nothing) {
   static char endless[2000];
   memset(endless, 'x', sizeof endless);
   pkcs12_t traits = old_export();
-  size_t length;
-  uint8_t *bytes = keychain_pkcs12(&traits, &length);
-  char file[PATH_MAX];
-  strcpy(file, identities_write("unopened.p12", bytes, length));
   const key_form_t form = {.cipher = NID_aes_256_cbc, .passphrase = "open sesame"};
-  uint8_t *key = keychain_key_bytes(rsa_key, &form, &length);
-  char key_file[PATH_MAX];
+  size_t length;
+  const void *key = keep(keychain_key_bytes(rsa_key, &form, &length));
+  char file[PATH_MAX], key_file[PATH_MAX];
   strcpy(key_file, identities_write("unopened.key", key, length));
+  const void *bytes = keep(keychain_pkcs12(&traits, &length));
+  strcpy(file, identities_write("unopened.p12", bytes, length));
   const struct {
     asked_t asked;
     const char *said;
@@ -481,7 +434,6 @@ TEST(answers_that_open_nothing) {
   options.passphrase_context = &asked;
   options.passphrase = "open sesame";
   check_refused(&options, APNS_ERR_ARGUMENT, "both a passphrase and a callback");
-  free(bytes), free(key);
 }
 
 /* ---- Wiping ------------------------------------------------------------- */
@@ -534,10 +486,10 @@ TEST(a_passphrase_is_wiped) {
   pkcs12_t traits = old_export();
   traits.passphrase = passphrase;
   size_t length;
-  uint8_t *bytes = keychain_pkcs12(&traits, &length);
+  owned(bytes) bytes = keychain_pkcs12(&traits, &length);
   const key_form_t form = {.cipher = NID_aes_256_cbc, .passphrase = passphrase};
   size_t key_length;
-  uint8_t *key = keychain_key_bytes(rsa_key, &form, &key_length);
+  owned(bytes) key = keychain_key_bytes(rsa_key, &form, &key_length);
   assert_true(found_in_memory() > 0); /* it would be seen */
   OPENSSL_cleanse(passphrase, sizeof passphrase);
   const size_t before = found_in_memory(); /* copies left by making the files */
@@ -546,14 +498,13 @@ TEST(a_passphrase_is_wiped) {
   options.certificate_bytes = bytes;
   options.certificate_length = length;
   check_loads(&options);
-  uint8_t *certificate =
+  owned(bytes) certificate =
       keychain_certificate_bytes(rsa_certificate, false, &options.certificate_length);
   options.certificate_bytes = certificate;
   options.key_bytes = key;
   options.key_length = key_length;
   check_loads(&options);
   assert_true(found_in_memory() <= before);
-  free(bytes), free(key), free(certificate);
 }
 
 /* ---- Time --------------------------------------------------------------- */
@@ -571,20 +522,15 @@ TEST(a_certificate_out_of_its_time) {
         .name = "out-of-time \xE2\x80\xAE\xE2\x81\xA7\xC2\x9B \xC3\xA4",
         .not_before = times[index].from,
         .not_after = times[index].to};
-    X509 *certificate = keychain_certificate(&traits, rsa_key);
+    owned(certificate) certificate = keychain_certificate(&traits, rsa_key);
     pkcs12_t file = old_export();
     file.certificate = certificate;
-    size_t length;
-    uint8_t *bytes = keychain_pkcs12(&file, &length);
-    apns_credentials_options_t options = trusting();
-    options.passphrase = "open sesame";
-    options.certificate_file = identities_write("out-of-time.p12", bytes, length);
+    apns_credentials_options_t options = with_pkcs12(&file, "open sesame");
+    move_to_file(&options, "out-of-time.p12");
     check_refused(&options, APNS_ERR_CREDENTIALS, "out-of-time.p12", times[index].said,
                   "CN=out-of-time ??? \xC3\xA4)");
     options.accept_expired = 1;
     check_loads(&options);
-    free(bytes);
-    X509_free(certificate);
   }
 }
 
@@ -593,13 +539,9 @@ TEST(a_certificate_out_of_its_time) {
 static apns_credentials_t *described(X509 *certificate, EVP_PKEY *key,
                                      apns_credentials_description_t *said) {
   apns_credentials_options_t options = trusting();
-  const key_form_t plain = {0};
-  uint8_t *bytes = keychain_certificate_bytes(certificate, false, &options.certificate_length);
-  uint8_t *key_bytes = keychain_key_bytes(key, &plain, &options.key_length);
-  options.certificate_bytes = bytes;
-  options.key_bytes = key_bytes;
+  have(&options, certificate, key, &(key_form_t){0});
   apns_credentials_t *credentials = credentials_of(&options);
-  free(bytes), free(key_bytes);
+  after_each(); /* They keep nothing of the bytes. */
   *said = (apns_credentials_description_t)APNS_CREDENTIALS_DESCRIPTION_INIT;
   assert_ok(apns_credentials_describe(credentials, said, &error));
   return credentials;
@@ -616,9 +558,9 @@ TEST(what_a_certificate_says) {
                                      .for_production = true,
                                      .not_before = now - 12345,
                                      .not_after = now + 54321};
-  X509 *certificate = keychain_certificate(&traits, ec_key);
+  owned(certificate) certificate = keychain_certificate(&traits, ec_key);
   apns_credentials_description_t said;
-  apns_credentials_t *credentials = described(certificate, ec_key, &said);
+  owned(credentials) credentials = described(certificate, ec_key, &said);
   assert_string_equal(said.subject,
                       "CN=Apple Push Services: M\xC3\xBCller\\, Caf\xC3\xA9,UID=com.example.app");
   assert_int_equal(said.topic_count, 3);
@@ -629,15 +571,13 @@ TEST(what_a_certificate_says) {
   assert_int_equal(said.environments,
                    1 << APNS_ENVIRONMENT_SANDBOX | 1 << APNS_ENVIRONMENT_PRODUCTION);
   assert_int_equal(said.chain_length, 1);
-  apns_credentials_free(credentials);
-  X509_free(certificate);
 }
 
 TEST(certificates_that_say_less) {
   apns_credentials_description_t said;
   push_certificate_t traits = {.name = "sandbox", .user_id = "com.example", .for_sandbox = true};
   X509 *certificate = keychain_certificate(&traits, ec_key);
-  apns_credentials_t *credentials = described(certificate, ec_key, &said);
+  owned(credentials) credentials = described(certificate, ec_key, &said);
   assert_int_equal(said.environments, 1 << APNS_ENVIRONMENT_SANDBOX);
   assert_int_equal(said.topic_count, 1);
   assert_string_equal(said.topics[0], "com.example");
@@ -672,7 +612,6 @@ TEST(certificates_that_say_less) {
   assert_int_equal(said.not_after, 0);
   assert_int_equal(said.environments, 0);
   assert_int_equal(said.chain_length, 0);
-  apns_credentials_free(credentials);
 }
 
 /* Apple's extension with other contents: entries that are not topics are skipped. */
@@ -718,24 +657,22 @@ TEST(topics_that_are_none) {
   };
   for (size_t index = 0; index < sizeof extensions / sizeof *extensions; index++) {
     const push_certificate_t traits = {.name = "odd", .user_id = "com.first"};
-    X509 *certificate = keychain_certificate(&traits, ec_key);
+    owned(certificate) certificate = keychain_certificate(&traits, ec_key);
     keychain_extend(certificate, "1.2.840.113635.100.6.3.6", extensions[index].bytes,
                     extensions[index].length);
     apns_credentials_description_t said;
-    apns_credentials_t *credentials = described(certificate, ec_key, &said);
+    owned(credentials) credentials = described(certificate, ec_key, &said);
     assert_int_equal(said.topic_count, extensions[index].topics);
     assert_string_equal(said.topics[0], "com.first");
     if (said.topic_count > 1) assert_string_equal(said.topics[1], "a");
     if (said.topic_count > 2) assert_string_equal(said.topics[2], "b");
-    apns_credentials_free(credentials);
-    X509_free(certificate);
   }
 }
 
 TEST(descriptions_of_other_programs) {
   apns_credentials_options_t options = trusting();
   options.certificate_file = all->provider.together_file;
-  apns_credentials_t *credentials = credentials_of(&options);
+  owned(credentials) credentials = credentials_of(&options);
   apns_credentials_description_t said = {0};
   assert_fails(APNS_ERR_ARGUMENT, apns_credentials_describe(credentials, &said, &error),
                "apns_credentials_description_t.size is 0");
@@ -751,7 +688,6 @@ TEST(descriptions_of_other_programs) {
                "credentials is NULL");
   assert_fails(APNS_ERR_ARGUMENT, apns_credentials_describe(credentials, NULL, &error),
                "description_out is NULL");
-  apns_credentials_free(credentials);
 }
 
 void after_all(void) {
@@ -863,10 +799,9 @@ static const struct {
 static X509_SIG *locked_by(size_t which) {
   const key_form_t form = {.is_der = true, .cipher = TRIPLE_DES, .passphrase = "open sesame"};
   size_t length;
-  uint8_t *bytes = keychain_key_bytes(ec_key, &form, &length);
+  owned(bytes) bytes = keychain_key_bytes(ec_key, &form, &length);
   const uint8_t *next = bytes;
   X509_SIG *locked = d2i_X509_SIG(NULL, &next, (long)length);
-  free(bytes);
   assert_non_null(locked);
   X509_ALGOR *inside = NULL, *algorithm = costly[which].make();
   assert_non_null(algorithm);
@@ -937,7 +872,7 @@ TEST(pkcs12_that_takes_hours) {
   /* And the checksum's own. */
   pkcs12_t traits = old_export();
   size_t length;
-  uint8_t *bytes = keychain_pkcs12(&traits, &length);
+  owned(bytes) bytes = keychain_pkcs12(&traits, &length);
   const uint8_t *next = bytes;
   PKCS12 *file = d2i_PKCS12(NULL, &next, (long)length);
   assert_non_null(file);
@@ -952,7 +887,6 @@ TEST(pkcs12_that_takes_hours) {
     OPENSSL_free(written);
   }
   PKCS12_free(file);
-  free(bytes);
 }
 
 /* Each part is opened in no time, and their sum takes minutes. */
@@ -1148,7 +1082,7 @@ TEST(more_certificates_than_a_chain_has) {
 
 TEST(more_topics_than_apps) {
   const push_certificate_t traits = {.name = "everybody's"};
-  X509 *certificate = keychain_certificate(&traits, ec_key);
+  owned(certificate) certificate = keychain_certificate(&traits, ec_key);
   uint8_t inside[1001 * 6], sequence[sizeof inside + 4], *next = inside;
   for (int n = 0; n < 1001; n++) {
     *next++ = V_ASN1_UTF8STRING, *next++ = 4;
@@ -1160,14 +1094,8 @@ TEST(more_topics_than_apps) {
   memcpy(sequence + 4, inside, sizeof inside);
   keychain_extend(certificate, "1.2.840.113635.100.6.3.6", sequence, sizeof sequence);
   apns_credentials_options_t options = trusting();
-  const key_form_t form = {0};
-  uint8_t *key = keychain_key_bytes(ec_key, &form, &options.key_length);
-  uint8_t *bytes = keychain_certificate_bytes(certificate, true, &options.certificate_length);
-  options.certificate_bytes = bytes;
-  options.key_bytes = key;
+  have(&options, certificate, ec_key, &(key_form_t){0});
   check_refused(&options, APNS_ERR_CREDENTIALS, "more than 1000 topics");
-  free(bytes), free(key);
-  X509_free(certificate);
 }
 
 void before_all(void) {

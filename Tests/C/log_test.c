@@ -60,10 +60,7 @@ static void close_and_free(apns_session_t *session) {
   apns_session_free(session);
 }
 
-static void end(apns_session_t *session, service_t *service) {
-  close_and_free(session);
-  service_end(service);
-}
+OWNED(closing, apns_session_t, close_and_free)
 
 static apns_session_options_t logged_push_options(const service_t *service, int32_t level) {
   apns_session_options_t options = push_options(service);
@@ -76,12 +73,11 @@ static apns_session_options_t logged_push_options(const service_t *service, int3
 
 TEST(a_large_batch_makes_few_lines) {
   const size_t count = as_many_as(100000, 2000);
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_options_t options = logged_push_options(service, APNS_LOG_DEFAULT);
   options.window_bytes = 64 << 10; /* full again and again */
   apns_session_t *session = push_session(service, &options);
-  send_range(session, 0, count);
-  drain(session);
+  send_and_drain(session, 0, count);
   assert_counts(session, count, count, 0, 0, 0);
   close_and_free(session);
   assert_in_range(book.lines, 3, 99);
@@ -91,29 +87,26 @@ TEST(a_large_batch_makes_few_lines) {
   char said[64];
   snprintf(said, sizeof said, "%zu notifications, %zu accepted", count, count);
   assert_contains(book.words[APNS_LOG_KIND_CLOSED], said);
-  service_end(service);
 }
 
 TEST(outcomes_that_are_forgotten_are_said_once) {
   const size_t count = 2000;
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_options_t options = logged_push_options(service, APNS_LOG_WARNING);
   options.outcomes = APNS_OUTCOMES_ALL;
   options.window_bytes = 16 << 10, tuning_of(&options)->payload_max = 512;
-  apns_session_t *session = push_session(service, &options);
-  send_range(session, 0, count);
-  drain(session);
+  owned(closing) session = push_session(service, &options);
+  send_and_drain(session, 0, count);
   assert_true(stats_of(session).forgotten > 1000);
   assert_int_equal(book.of[APNS_LOG_KIND_FORGOTTEN], 1);
   assert_int_equal(book.last[APNS_LOG_KIND_FORGOTTEN].level, APNS_LOG_WARNING);
   assert_contains(book.words[APNS_LOG_KIND_FORGOTTEN], "nobody takes them");
-  end(session, service);
 }
 
 TEST(a_connection_says_its_number_its_time_and_its_peer) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_options_t options = logged_push_options(service, APNS_LOG_DEBUG);
-  apns_session_t *session = push_session(service, &options);
+  owned(closing) session = push_session(service, &options);
   char peer[64];
   snprintf(peer, sizeof peer, "localhost:%u", service_port(service));
   assert_ok(apns_session_connect(session, NULL));
@@ -124,7 +117,6 @@ TEST(a_connection_says_its_number_its_time_and_its_peer) {
   assert_string_equal(book.peer, peer);
   assert_contains(book.words[APNS_LOG_KIND_CONNECTED], "connection 1: connected to localhost:");
   assert_contains(book.words[APNS_LOG_KIND_CONNECTED], " at 127.0.0.1 in ");
-  end(session, service);
 }
 
 /* Names no kind twice, and has a word for each. */
@@ -141,12 +133,11 @@ TEST(each_kind_has_a_word) {
 TEST(a_level_that_is_none_is_refused) {
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   options.protocol = APNS_PROTOCOL_BINARY;
-  apns_credentials_t *credentials = provider_credentials();
+  owned(credentials) credentials = provider_credentials();
   apns_session_t *session = NULL;
   options.log_level = APNS_LOG_TRACE + 1;
   assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
                "log_level is 7");
-  apns_credentials_free(credentials);
 }
 
 static service_reply_t judge_by_goaway(void *context, const service_push_t *push) {
@@ -158,14 +149,11 @@ static service_reply_t judge_by_goaway(void *context, const service_push_t *push
 /* However often a service ends its connections, a log has few lines of it, which count. */
 TEST(a_flood_of_goaways_is_bounded) {
   const size_t count = as_many_as(400, 40);
-  service_t *service = service_judging(judge_by_goaway, NULL);
+  owned(service) service = service_judging(judge_by_goaway, NULL);
   apns_session_options_t options = logged_push_options(service, APNS_LOG_DEBUG);
-  apns_session_t *session = push_session(service, &options);
+  owned(closing) session = push_session(service, &options);
   const int64_t start = clock_ms();
-  for (size_t n = 0; n < count; n++) {
-    send_range(session, n, n + 1);
-    drain(session);
-  }
+  for (size_t n = 0; n < count; n++) send_and_drain(session, n, n + 1);
   const size_t most = 5 + (size_t)(clock_ms() - start) / 10000 + 1;
   apns_session_stats_t stats = stats_of(session);
   assert_true(stats.connects > 10);
@@ -179,33 +167,27 @@ TEST(a_flood_of_goaways_is_bounded) {
   do {
     before = book.of[APNS_LOG_KIND_CONNECTED];
     stats = stats_of(session);
-    send_range(session, 0, 1);
-    drain(session);
+    send_and_drain(session, 0, 1);
   } while (stats_of(session).connects == stats.connects ||
            book.of[APNS_LOG_KIND_CONNECTED] > before);
   clock_forward(60000);
-  while (book.of[APNS_LOG_KIND_CONNECTED] == before) {
-    send_range(session, 0, 1);
-    drain(session);
-  }
+  while (book.of[APNS_LOG_KIND_CONNECTED] == before) send_and_drain(session, 0, 1);
   assert_true(book.last[APNS_LOG_KIND_CONNECTED].left_out > 0);
   assert_contains(book.words[APNS_LOG_KIND_CONNECTED], " such lines were left out)");
-  end(session, service);
 }
 
 /* A session that writes its log down, and has pushed once. */
 static apns_session_t *push_one(const service_t *service, int32_t level) {
   apns_session_options_t options = logged_push_options(service, level);
   apns_session_t *session = push_session(service, &options);
-  send_range(session, 0, 1);
-  drain(session);
+  send_and_drain(session, 0, 1);
   return session;
 }
 
 TEST(a_lost_connection_says_what_is_sent_again) {
   service_reply_t first = {.action = SERVE_DROP};
-  service_t *service = service_judging(judge_first, &first);
-  apns_session_t *session = push_one(service, APNS_LOG_DEFAULT);
+  owned(service) service = service_judging(judge_first, &first);
+  owned(closing) session = push_one(service, APNS_LOG_DEFAULT);
   assert_counts(session, 1, 1, 0, 0, 0);
   assert_int_equal(book.of[APNS_LOG_KIND_DISCONNECTED], 1);
   assert_int_equal(book.last[APNS_LOG_KIND_DISCONNECTED].count, 1);
@@ -216,26 +198,23 @@ TEST(a_lost_connection_says_what_is_sent_again) {
   assert_int_equal(book.last[APNS_LOG_KIND_BACKOFF].cause, APNS_CAUSE_RECONNECT_PAUSE);
   assert_in_range(book.last[APNS_LOG_KIND_BACKOFF].milliseconds, 1, 50);
   assert_int_equal(book.last[APNS_LOG_KIND_CONNECTED].connection, 2);
-  end(session, service);
 }
 
 TEST(a_busy_service_is_said) {
   service_reply_t first = {.status = 503, .body = "{\"reason\":\"ServiceUnavailable\"}"};
-  service_t *service = service_judging(judge_first, &first);
-  apns_session_t *session = push_one(service, APNS_LOG_NOTICE);
+  owned(service) service = service_judging(judge_first, &first);
+  owned(closing) session = push_one(service, APNS_LOG_NOTICE);
   assert_contains(book.words[APNS_LOG_KIND_RETRY], "503 ServiceUnavailable");
   assert_int_equal(book.last[APNS_LOG_KIND_RETRY].milliseconds, 5000);
   assert_int_equal(book.of[APNS_LOG_KIND_CONNECTED], 0);
-  end(session, service);
 }
 
 TEST(a_reset_stream_is_said) {
   service_reply_t first = {.action = SERVE_RESET, .error = 7}; /* REFUSED_STREAM */
-  service_t *service = service_judging(judge_first, &first);
-  apns_session_t *session = push_one(service, APNS_LOG_DEFAULT);
+  owned(service) service = service_judging(judge_first, &first);
+  owned(closing) session = push_one(service, APNS_LOG_DEFAULT);
   assert_int_equal(book.of[APNS_LOG_KIND_RESET], 1);
   assert_contains(book.words[APNS_LOG_KIND_RESET], "REFUSED_STREAM");
-  end(session, service);
 }
 
 static service_reply_t judge_half_silently(void *context, const service_push_t *push) {
@@ -244,11 +223,11 @@ static service_reply_t judge_half_silently(void *context, const service_push_t *
 }
 
 TEST(an_answer_that_does_not_come_is_said) {
-  service_t *service = service_judging(judge_half_silently, NULL);
+  owned(service) service = service_judging(judge_half_silently, NULL);
   apns_session_options_t options = logged_push_options(service, APNS_LOG_DEFAULT);
   tuning_of(&options)->answer_timeout_ms = 1000;
   options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
-  apns_session_t *session = push_session(service, &options);
+  owned(closing) session = push_session(service, &options);
   const int64_t start = clock_ms();
   send_range(session, 0, 1);
   for (size_t n = 1; book.of[APNS_LOG_KIND_TIMEOUT] + book.of[APNS_LOG_KIND_ABANDONED] == 0; n++) {
@@ -260,20 +239,17 @@ TEST(an_answer_that_does_not_come_is_said) {
   const int kind = book.of[APNS_LOG_KIND_TIMEOUT] ? APNS_LOG_KIND_TIMEOUT : APNS_LOG_KIND_ABANDONED;
   assert_int_equal(book.last[kind].cause, APNS_CAUSE_ANSWER_TIMEOUT);
   assert_int_equal(book.last[kind].count, 1);
-  end(session, service);
 }
 
 TEST(nobody_there_is_said_with_the_cause) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   gateway_accept_no_more(gateway);
   listen_to(&options, APNS_LOG_DEFAULT);
-  apns_session_t *session = session_to(gateway, &options);
+  owned(closing) session = session_to(gateway, &options);
   assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error));
   assert_int_equal(book.last[APNS_LOG_KIND_CONNECT_FAILED].cause, APNS_CAUSE_CONNECTION_REFUSED);
   assert_contains(book.words[APNS_LOG_KIND_CONNECT_FAILED], error.message);
-  close_and_free(session);
-  gateway_stop(gateway);
 }
 
 /* ---- The binary interface ------------------------------------------------------------- */
@@ -281,20 +257,17 @@ TEST(nobody_there_is_said_with_the_cause) {
 TEST(a_rejection_says_how_many_are_sent_again) {
   static const gateway_step_t first[] = {TAKE_FRAMES(10), NAME_NTH(8, 3), CLOSE_FIN, END};
   static const gateway_step_t second[] = {JUDGE, END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, second));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(first, second));
   apns_session_options_t options = options_for(gateway);
   binary_of(&options)->no_standby = 1;
   options.outcomes = APNS_OUTCOMES_FAILURES;
   listen_to(&options, APNS_LOG_TRACE);
-  apns_session_t *session = session_to(gateway, &options);
-  send_range(session, 0, 10);
-  drain(session);
+  owned(closing) session = session_to(gateway, &options);
+  send_and_drain(session, 0, 10);
   assert_counts(session, 10, 9, 1, 0, 0);
   assert_int_equal(book.last[APNS_LOG_KIND_RESENT].count, 6);
   assert_true(book.of[APNS_LOG_KIND_FRAME] >= 17); /* ten, the error packet, six again */
   assert_true(strstr(book.text, "< error packet, status 8, notification 4\n") != NULL);
-  close_and_free(session);
-  gateway_stop(gateway);
 }
 
 TEST(many_rejections_make_few_lines) {
@@ -302,11 +275,11 @@ TEST(many_rejections_make_few_lines) {
   static gateway_step_t step[] = {JUDGE, END};
   const gateway_step_t *scripts[COUNT + 2] = {NULL};
   for (size_t index = 0; index <= COUNT; index++) scripts[index] = step;
-  gateway_t *gateway = gateway_start(NULL, scripts);
+  owned(gateway) gateway = gateway_start(NULL, scripts);
   apns_session_options_t options = options_for(gateway);
   listen_to(&options, APNS_LOG_DEBUG);
   options.outcomes = APNS_OUTCOMES_FAILURES;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(closing) session = session_to(gateway, &options);
   const int64_t start = clock_ms();
   for (size_t n = 0; n < COUNT; n++) {
     apns_notification_t bad = *notification(n);
@@ -320,8 +293,6 @@ TEST(many_rejections_make_few_lines) {
   assert_counts(session, COUNT, 0, COUNT, 0, 0);
   const size_t most = 6 + (size_t)(clock_ms() - start) / 10000;
   for (size_t kind = 1; kind < KINDS; kind++) assert_in_range(book.of[kind], 0, most);
-  close_and_free(session);
-  gateway_stop(gateway);
 }
 
 /* ---- Frames, and what is secret ------------------------------------------------------- */
@@ -354,13 +325,13 @@ static void assert_keeps_secrets(void) {
 }
 
 TEST(a_trace_has_frames_and_no_secrets) {
-  EVP_PKEY *key = keychain_key(false);
+  owned(key) key = keychain_key(false);
   heard_t heard = {0};
-  service_t *service = service_judging(hear_token, &heard);
+  owned(service) service = service_judging(hear_token, &heard);
   apns_credentials_options_t who = signing_options(key);
-  apns_credentials_t *credentials = credentials_of(&who);
+  owned(credentials) credentials = credentials_of(&who);
   apns_session_options_t options = logged_push_options(service, APNS_LOG_TRACE);
-  apns_session_t *session = session_with(&options, credentials);
+  owned(closing) session = session_with(&options, credentials);
   push_a_secret(session);
   assert_contains(book.text, "> HEADERS, stream 1, to deadbeef");
   assert_contains(book.text, "> DATA, stream 1, ");
@@ -369,16 +340,12 @@ TEST(a_trace_has_frames_and_no_secrets) {
   assert_keeps_secrets();
   assert_null(strstr(book.text, heard.tokens[0] + strlen("bearer ")));
   assert_contains(book.words[APNS_LOG_KIND_TOKEN], "another provider token, signed here");
-  close_and_free(session);
-  apns_credentials_free(credentials);
-  service_end(service);
-  EVP_PKEY_free(key);
 }
 
 TEST(a_binary_trace_keeps_secrets_too) {
   static const int32_t formats[] = {APNS_FORMAT_ENHANCED, APNS_FORMAT_FRAMED};
   for (size_t index = 0; index < 2; index++) {
-    gateway_t *gateway = gateway_start(NULL, NULL);
+    owned(gateway) gateway = gateway_start(NULL, NULL);
     apns_session_options_t options = options_for(gateway);
     binary_of(&options)->format = formats[index];
     listen_to(&options, APNS_LOG_TRACE);
@@ -387,7 +354,6 @@ TEST(a_binary_trace_keeps_secrets_too) {
     assert_contains(book.text, "> notification 1 to deadbeef");
     assert_keeps_secrets();
     close_and_free(session);
-    gateway_stop(gateway);
   }
 }
 
@@ -395,26 +361,23 @@ TEST(a_binary_trace_keeps_secrets_too) {
 TEST(hostile_words_are_made_safe) {
   static const proxy_answer_t answer[] = {
       PROXY_SAYS("HTTP/1.1 502 ba\x1B[31md\xE2\x80\xAEwords\xFF\x01\x7F\r\n\r\n")};
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  proxy_t *proxy = proxy_start(gateway_port(gateway), answer, 1);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(proxy) proxy = proxy_start(gateway_port(gateway), answer, 1);
   apns_session_options_t options = options_for(gateway);
   options.peer.proxy = proxy_url(proxy, "127.0.0.1", "eve:the-secret-of-the-proxy");
   listen_to(&options, APNS_LOG_TRACE);
-  apns_session_t *session = session_to(gateway, &options);
+  owned(closing) session = session_to(gateway, &options);
   assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error));
   assert_contains(book.words[APNS_LOG_KIND_CONNECT_FAILED], "502 ba?[31md?words???");
   assert_null(strstr(book.text, "secret"));
-  close_and_free(session);
-  proxy_stop(proxy);
-  gateway_stop(gateway);
 }
 
 /* ---- The token cache --------------------------------------------------------------------- */
 
 TEST(a_cache_that_cannot_be_used_is_said) {
-  EVP_PKEY *key = keychain_key(false);
+  owned(key) key = keychain_key(false);
   heard_t heard = {0};
-  service_t *service = service_judging(hear_token, &heard);
+  owned(service) service = service_judging(hear_token, &heard);
   apns_credentials_options_t who = signing_options(key);
   apns_credentials_t *credentials;
   apns_session_options_t options;
@@ -428,8 +391,7 @@ TEST(a_cache_that_cannot_be_used_is_said) {
     credentials = credentials_of(&who);
     options = logged_push_options(service, APNS_LOG_DEFAULT);
     session = session_with(&options, credentials);
-    send_range(session, 0, 1);
-    drain(session);
+    send_and_drain(session, 0, 1);
     assert_counts(session, 1, 1, 0, 0, 0);
     assert_contains(book.words[APNS_LOG_KIND_TOKEN], "signed here");
     /* The user's own directory is not worth a warning if nobody named it. */
@@ -453,25 +415,22 @@ TEST(a_cache_that_cannot_be_used_is_said) {
     credentials = credentials_of(&who);
     options = logged_push_options(service, APNS_LOG_DEFAULT);
     assert_ok(apns_session_new(&options, credentials, &session, NULL));
-    send_range(session, 0, 1);
-    drain(session);
+    send_and_drain(session, 0, 1);
     assert_int_equal(book.of[APNS_LOG_KIND_CACHE], 0);
     assert_contains(book.words[APNS_LOG_KIND_TOKEN],
                     turn == 0 ? "signed here" : "from the token_cache_file");
     close_and_free(session);
     apns_credentials_free(credentials);
   }
-  service_end(service);
-  EVP_PKEY_free(key);
 }
 
 /* ---- In an event loop ----------------------------------------------------------------- */
 
 TEST(a_session_in_an_event_loop_tells_the_same) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_options_t options = logged_push_options(service, APNS_LOG_DEFAULT);
   options.peer.nonblocking = 1;
-  apns_session_t *session = push_session(service, &options);
+  owned(session) session = push_session(service, &options);
   const int64_t start = clock_ms();
   while (book.of[APNS_LOG_KIND_CONNECTED] == 0) {
     assert_in_range(clock_ms() - start, 0, AMPLE_MS);
@@ -482,7 +441,6 @@ TEST(a_session_in_an_event_loop_tells_the_same) {
   while (apns_session_process(session, NULL) != APNS_DONE)
     assert_in_range(clock_ms() - start, 0, AMPLE_MS);
   assert_int_equal(book.of[APNS_LOG_KIND_CLOSED], 1);
-  push_end(session, service);
 }
 
 void after_all(void) { free(book.text); }

@@ -46,22 +46,20 @@ static apns_status_t connect_in_shares(apns_session_t *session) {
 }
 
 static void connects(const char *name) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_to(gateway, name);
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   assert_ok(apns_session_connect(session, &error));
-  session_end(session, gateway);
 }
 
 /* The failure of a session to that name within `ms`. */
 static apns_error_t fails(const char *name, uint32_t ms, apns_status_t expected) {
   FORGET_ERROR();
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_to(gateway, name);
   options.peer.connect_timeout_ms = ms;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   assert_status(expected, apns_session_connect(session, &error));
-  session_end(session, gateway);
   return error;
 }
 
@@ -86,10 +84,10 @@ TEST(an_address_is_no_name) {
 }
 
 TEST(an_answer_that_comes_late) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_to(gateway, "late.test");
   options.peer.wait_max_ms = SHARE;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   nameserver_hold();
   nameserver_queries();
   for (int n = 0; n < 3; n++)
@@ -99,20 +97,17 @@ TEST(an_answer_that_comes_late) {
   /* One resolution, for two kinds of addresses; c-ares repeats it if the machine was busy. */
   assert_in_range(nameserver_queries(), 2, 6);
   assert_int_equal(stats_of(session).connects, 1);
-  session_end(session, gateway);
 }
 
 /* The number of queries that the name server receives for one connection to the name. */
 static size_t queries_for(const char *name) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_to(gateway, name);
   options.peer.connect_timeout_ms = AMPLE_MS;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   nameserver_queries();
   assert_ok(apns_session_connect(session, &error));
-  const size_t queries = nameserver_queries();
-  session_end(session, gateway);
-  return queries;
+  return nameserver_queries();
 }
 
 /* The IPv6 query gets no answer, and the session uses IPv4 before many repeated queries. */
@@ -123,37 +118,26 @@ TEST(the_other_half_is_late) { assert_in_range(queries_for("slow.test"), 3, 6); 
 
 TEST(the_first_of_two_addresses_is_dead) {
   silent_address_t silent;
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   assert_true(silent_address_open(&silent, gateway_port(gateway)));
   apns_session_options_t options = options_to(gateway, "two.test");
   options.peer.connect_timeout_ms = (uint32_t)as_many_as(6000, 20000);
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   assert_ok(apns_session_connect(session, &error));
-  apns_session_free(session);
   silent_address_close(&silent);
-  gateway_stop(gateway);
 }
 
 TEST(a_feedback_looks_its_name_up) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
-  apns_feedback_t *feedback = NULL;
-  options.peer.host = "late.test";
-  options.peer.server_name = "localhost";
-  options.peer.port = gateway_port(gateway);
-  options.peer.connect_timeout_ms = AMPLE_MS;
-  options.peer.wait_max_ms = SHARE;
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   nameserver_hold();
-  apns_credentials_t *credentials = provider_credentials();
-  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
-  apns_credentials_free(credentials);
+  owned(feedback) feedback =
+      feedback_where(gateway, options.peer.host = "late.test",
+                     options.peer.server_name = "localhost", options.peer.wait_max_ms = SHARE);
   assert_status(APNS_ERR_TIMEOUT, apns_feedback_connect(feedback, &error));
   nameserver_release();
   apns_status_t status;
   while ((status = apns_feedback_connect(feedback, &error)) == APNS_ERR_TIMEOUT) continue;
   assert_ok(status);
-  apns_feedback_free(feedback);
-  gateway_stop(gateway);
 }
 
 /* ---- Failures ------------------------------------------------------------------ */
@@ -196,25 +180,24 @@ TEST(an_answer_that_is_cut_short) {
 TEST(rubbish) {
   for (int kind = 0; kind < RUBBISH_KINDS; kind++) {
     FORGET_ERROR();
-    gateway_t *gateway = gateway_start(NULL, NULL);
+    owned(gateway) gateway = gateway_start(NULL, NULL);
     char name[] = "rubbishN.test";
     name[7] = (char)('0' + kind);
     apns_session_options_t options = options_to(gateway, name);
     options.peer.connect_timeout_ms = 300;
-    apns_session_t *session = session_to(gateway, &options);
+    owned(session) session = session_to(gateway, &options);
     int64_t start = clock_ms();
     assert_int_not_equal(apns_session_connect(session, &error), APNS_OK);
     assert_within(start, 300);
     assert_in_range(error.cause, APNS_CAUSE_NAME_NOT_FOUND, APNS_CAUSE_LOOKUP_TIMEOUT);
     assert_contains(error.message, "cannot resolve rubbish");
-    session_end(session, gateway);
   }
 }
 
 /* ---- In the middle ------------------------------------------------------------- */
 
 TEST(a_session_is_freed_while_it_looks_up) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   size_t before = 0;
   for (int n = 0; n < 3; n++) {
     apns_session_options_t options = options_to(gateway, n % 2 ? "half.test" : "silent.test");
@@ -225,7 +208,6 @@ TEST(a_session_is_freed_while_it_looks_up) {
     if (n == 0) before = open_descriptors();
   }
   assert_int_equal(open_descriptors(), before);
-  gateway_stop(gateway);
 }
 
 static int free_it(void *session) {
@@ -234,10 +216,10 @@ static int free_it(void *session) {
 }
 
 TEST(a_child_leaves_the_look_up_alone) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_to(gateway, "late.test");
   options.peer.wait_max_ms = SHARE;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   nameserver_hold();
   nameserver_queries();
   assert_status(APNS_ERR_TIMEOUT, apns_session_connect(session, &error));
@@ -248,7 +230,6 @@ TEST(a_child_leaves_the_look_up_alone) {
   /* c-ares repeats the query after some seconds; this was the first answer. */
   if (clock_ms() - start < 1000) assert_int_equal(nameserver_queries(), 2);
   assert_in_range(clock_ms() - start, 0, 2000 + patience_ms());
-  session_end(session, gateway);
 }
 
 /* ---- The caller's own -------------------------------------------------------------- */
@@ -260,17 +241,16 @@ static int look_up(const char *host, struct addrinfo **list, void *context) {
 }
 
 TEST(the_callers_function_comes_first) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_to(gateway, "fine.test");
   int calls = 0;
   options.peer.lookup = look_up;
   options.peer.lookup_context = &calls;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   nameserver_queries();
   assert_ok(apns_session_connect(session, &error));
   assert_int_equal(calls, 1);
   assert_int_equal(nameserver_queries(), 0);
-  session_end(session, gateway);
 }
 
 void before_all(void) {

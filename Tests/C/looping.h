@@ -6,6 +6,12 @@
 
 #include "provider.h"
 
+/** session_where() that does not wait; push_looping_where() needs pushing.h. */
+#define looping_where(gateway, ...) \
+  session_where(gateway, options.peer.nonblocking = 1, ##__VA_ARGS__)
+#define push_looping_where(service, ...) \
+  push_session_where(service, options.peer.nonblocking = 1, ##__VA_ARGS__)
+
 /** Waits until the session has something to do, and has it done. */
 static inline apns_status_t turn(apns_session_t *session) {
   struct pollfd watched = {.fd = apns_session_fd(session), .events = POLLIN};

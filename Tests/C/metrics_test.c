@@ -3,20 +3,6 @@
 
 #include "provider.h"
 
-static apns_session_metrics_t metrics_of(const apns_session_t *session) {
-  apns_session_metrics_t metrics = APNS_SESSION_METRICS_INIT;
-  assert_ok(apns_session_metrics(session, &metrics, &error));
-  assert_int_equal(metrics.size, sizeof metrics);
-  assert_int_equal(metrics.free_streams, 0);
-  return metrics;
-}
-
-static uint64_t sum(const uint64_t *places, size_t count) {
-  uint64_t sum = 0;
-  while (count > 0) sum += places[--count];
-  return sum;
-}
-
 static uint64_t handshakes(const apns_session_metrics_t *metrics) {
   return metrics->tls12_full + metrics->tls12_resumed + metrics->tls13_full +
          metrics->tls13_resumed;
@@ -36,13 +22,12 @@ TEST(the_bounds_go_from_a_millisecond_to_almost_a_minute) {
 }
 
 TEST(a_fresh_session_has_nothing_to_tell) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(session) session = session_to(gateway, NULL);
   apns_session_metrics_t metrics = metrics_of(session), none = APNS_SESSION_METRICS_INIT;
   assert_memory_equal(&metrics, &none, sizeof none);
   assert_status(APNS_ERR_ARGUMENT, apns_session_metrics(NULL, &metrics, &error));
   assert_fails(APNS_ERR_ARGUMENT, apns_session_metrics(session, NULL, &error), "metrics_out");
-  session_end(session, gateway);
 }
 
 /* A program that was compiled with a later library has fields that this library does not know: they
@@ -54,15 +39,14 @@ TEST(a_newer_structure_is_filled_as_far_as_it_is_known) {
   } newer;
   memset(&newer, 0x5A, sizeof newer);
   newer.known.size = sizeof newer;
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(session) session = session_to(gateway, NULL);
   assert_ok(apns_session_connect(session, &error));
   assert_ok(apns_session_metrics(session, &newer.known, &error));
   assert_int_equal(newer.known.size, sizeof newer);
   assert_int_equal(handshakes(&newer.known), 1);
   assert_int_equal(newer.known.open, 1);
   for (size_t n = 0; n < sizeof newer.later; n++) assert_int_equal(newer.later[n], 0x5A);
-  session_end(session, gateway);
 }
 
 /* ---- What is counted ---------------------------------------------------------------- */
@@ -71,10 +55,8 @@ TEST(outcomes_and_what_was_sent_again) {
   static const gateway_step_t first[] = {TAKE_FRAMES(10), AWAIT(1), NAME_NTH(8, 3), END};
   static const gateway_step_t second[] = {TAKE_FRAMES(6), CLOSE_RST};
   static const gateway_step_t third[] = {TAKE_SENTINEL, NAME_LAST(2), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, second, third));
-  apns_session_options_t options = options_for(gateway);
-  binary_of(&options)->no_standby = 1;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(first, second, third));
+  owned(session) session = session_where(gateway, binary->no_standby = 1);
   send_range(session, 0, 10);
   assert_ok(apns_session_flush(session, &error));
   apns_session_metrics_t metrics = metrics_of(session);
@@ -102,10 +84,10 @@ TEST(outcomes_and_what_was_sent_again) {
   /* Two error packets. */
   assert_int_equal(metrics.bytes_read, 12);
   assert_int_equal(metrics.open + metrics.draining, 0);
+  assert_int_equal(metrics.free_streams, 0); /* HTTP/2's */
   /* A closed session has metrics too. */
   assert_ok(apns_session_close(session, 0, &error));
   assert_int_equal(metrics_of(session).rejects[APNS_REJECT_INVALID_TOKEN], 1);
-  session_end(session, gateway);
 }
 
 TEST(each_status_has_its_place) {
@@ -115,14 +97,12 @@ TEST(each_status_has_its_place) {
   } statuses[] = {{1, 1}, {8, 8}, {13, 13}, {14, 15}, {128, 14}, {200, 15}, {255, 15}};
   for (size_t index = 0; index < sizeof statuses / sizeof *statuses; index++) {
     const gateway_step_t naming[] = {TAKE_FRAMES(1), NAME_NTH(statuses[index].status, 0), END};
-    gateway_t *gateway = gateway_start(NULL, SCRIPTS(naming));
-    apns_session_t *session = session_to(gateway, NULL);
-    send_range(session, 0, 1);
-    drain(session);
+    owned(gateway) gateway = gateway_start(NULL, SCRIPTS(naming));
+    owned(session) session = session_to(gateway, NULL);
+    send_and_drain(session, 0, 1);
     const apns_session_metrics_t metrics = metrics_of(session);
     assert_int_equal(metrics.rejects[statuses[index].place], 1);
     assert_int_equal(sum(metrics.rejects, APNS_METRICS_REJECTS), 1);
-    session_end(session, gateway);
   }
 }
 
@@ -138,15 +118,10 @@ TEST(handshakes_by_kind) {
   };
   for (size_t index = 0; index < 2; index++) {
     const gateway_options_t how = {.tls_version = versions[index].version, .tickets = 2};
-    gateway_t *gateway = gateway_start(&how, NULL);
-    apns_session_options_t options = options_for(gateway);
-    binary_of(&options)->no_standby = 1;
-    apns_session_t *session = session_to(gateway, &options);
+    owned(gateway) gateway = gateway_start(&how, NULL);
+    owned(session) session = session_where(gateway, binary->no_standby = 1);
     /* Each proof costs its connection. */
-    for (size_t n = 0; n < 3; n++) {
-      send_range(session, n, n + 1);
-      drain(session);
-    }
+    for (size_t n = 0; n < 3; n++) send_and_drain(session, n, n + 1);
     const apns_session_metrics_t metrics = metrics_of(session);
     size_t resumed = 0;
     for (size_t n = 0; n < 3; n++) resumed += gateway_heard(gateway, n)->was_resumed;
@@ -155,7 +130,6 @@ TEST(handshakes_by_kind) {
     assert_int_equal(*(const uint64_t *)(bytes + versions[index].full), 1);
     assert_int_equal(*(const uint64_t *)(bytes + versions[index].resumed), 2);
     assert_int_equal(handshakes(&metrics), 3);
-    session_end(session, gateway);
   }
 }
 
@@ -163,9 +137,8 @@ TEST(a_connection_that_fails_counts_by_its_status) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   gateway_stop(gateway);
-  apns_credentials_t *credentials = provider_credentials();
-  apns_session_t *session = session_with(&options, credentials);
-  apns_credentials_free(credentials);
+  owned(credentials) credentials = provider_credentials();
+  owned(session) session = session_with(&options, credentials);
   assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error));
   const apns_session_metrics_t metrics = metrics_of(session);
   assert_in_range(metrics.connect_failures[-APNS_ERR_NETWORK], 1, 100);
@@ -175,7 +148,6 @@ TEST(a_connection_that_fails_counts_by_its_status) {
   assert_int_equal(metrics.open + metrics.connecting, 0);
   /* The next connection has to wait, 25 to 50 ms after the first. */
   assert_in_range(metrics.backoff_ms, 0, 50);
-  apns_session_free(session);
 }
 
 /* One connection works, and one more is made ready. */
@@ -183,10 +155,8 @@ TEST(a_standby_connection_shows) {
   static const gateway_step_t first[] = {TAKE_FRAMES(2), NAME_NTH(8, 0), END};
   static const gateway_step_t second[] = {TAKE_FRAMES(1), AWAIT(1), TAKE_SENTINEL, NAME_LAST(2),
                                           END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, second));
-  apns_session_options_t options = options_for(gateway);
-  binary_of(&options)->no_standby = 0;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(first, second));
+  owned(session) session = session_where(gateway, binary->no_standby = 0);
   apns_event_t event = APNS_EVENT_INIT;
   send_range(session, 0, 2);
   assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
@@ -197,5 +167,4 @@ TEST(a_standby_connection_shows) {
   assert_int_equal(metrics.connecting + metrics.draining, 0);
   assert_int_equal(handshakes(&metrics), 3);
   gateway_signal(gateway);
-  session_end(session, gateway);
 }

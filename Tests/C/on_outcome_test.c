@@ -96,22 +96,20 @@ TEST(each_outcome_comes_once) {
 }
 
 TEST(one_call_that_sends_many_waits_for_no_taker) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_options_t options = heard(push_options(service));
   options.outcomes = APNS_OUTCOMES_EACH;
   options.window_bytes = 16 << 10;
   tuning_of(&options)->payload_max = 512;
-  apns_session_t *session = push_session(service, &options);
-  send_range(session, 0, MANY);
-  drain(session);
+  owned(session) session = push_session(service, &options);
+  send_and_drain(session, 0, MANY);
   assert_came(session, 0, MANY);
-  push_end(session, service);
 }
 
 TEST(next_event_waits_for_outcomes_and_returns_none) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_options_t options = heard(push_options(service));
-  apns_session_t *session = push_session(service, &options);
+  owned(session) session = push_session(service, &options);
   apns_event_t event = APNS_EVENT_INIT;
   for (size_t n = 0; n < 3; n++) {
     assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error));
@@ -122,7 +120,6 @@ TEST(next_event_waits_for_outcomes_and_returns_none) {
   }
   assert_came(session, 0, 3);
   assert_int_equal(event.kind, 0);
-  push_end(session, service);
 }
 
 TEST(a_push_returns_its_own_and_the_others_come) {
@@ -152,44 +149,35 @@ TEST(accepted_ones_that_are_not_reported_do_not_come) {
 }
 
 TEST(what_is_cancelled_comes_within_that_call) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   for (int waits = 0; waits < 2; waits++) {
     memset(&came, 0, sizeof came);
     apns_session_options_t options = heard(push_options(service));
     options.peer.nonblocking = !waits;
-    apns_session_t *session = push_session(service, &options);
+    owned(session) session = push_session(service, &options);
     size_t cancelled = 0;
-    for (size_t n = 0; n < 5; n++)
-      assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error));
+    hold_range(session, 0, 5);
     assert_ok(apns_session_cancel(session, 0, &cancelled, &error));
     assert_int_equal(cancelled, 5);
     assert_came(session, 0, 5);
     assert_int_equal(came.last.kind, APNS_EVENT_CANCELLED);
-    apns_session_free(session);
   }
-  service_end(service);
-}
-
-static service_reply_t says_nothing(void *context, const service_push_t *push) {
-  (void)context, (void)push;
-  return (service_reply_t){.action = SERVE_SILENCE};
 }
 
 TEST(a_close_tells_what_is_unknown) {
-  service_t *service = service_judging(says_nothing, NULL);
+  owned(service) service = service_replying(.action = SERVE_SILENCE);
   apns_session_options_t options = heard(push_options(service));
-  apns_session_t *session = push_session(service, &options);
+  owned(session) session = push_session(service, &options);
   send_range(session, 0, 5);
   assert_int_equal(came.count, 0);
   assert_ok(apns_session_close(session, 0, &error));
   assert_came(session, 0, 5);
   assert_int_equal(came.last.kind, APNS_EVENT_UNKNOWN);
   assert_contains(came.last.reason_text, "the session was closed");
-  push_end(session, service);
 }
 
 TEST(a_freed_session_frees_what_has_no_outcome) {
-  service_t *service = service_judging(says_nothing, NULL);
+  service_t *service = service_replying(.action = SERVE_SILENCE);
   apns_session_options_t options = heard(push_options(service));
   apns_session_t *session = push_session(service, &options);
   send_range(session, 0, 5);
@@ -199,20 +187,18 @@ TEST(a_freed_session_frees_what_has_no_outcome) {
 }
 
 TEST(a_freed_session_with_time_tells_what_it_finds) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   for (int waits = 0; waits < 2; waits++) {
     memset(&came, 0, sizeof came);
     apns_session_options_t options = heard(push_options(service));
     options.close_timeout_ms = AMPLE_MS;
     options.peer.nonblocking = !waits;
     apns_session_t *session = push_session(service, &options);
-    for (size_t n = 0; n < 5; n++)
-      assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error));
+    hold_range(session, 0, 5);
     apns_session_free(session);
     assert_came(NULL, 0, 5);
     assert_int_equal(came.last.kind, APNS_EVENT_ACCEPTED);
   }
-  service_end(service);
 }
 
 /* ---- Calls from it ------------------------------------------------------------------ */
@@ -245,7 +231,7 @@ TEST(calling_the_session_back_is_refused_and_loses_nothing) {
   for (int waits = 0; waits < 2; waits++) {
     memset(&came, 0, sizeof came);
     memset(refusals, 0, sizeof refusals);
-    service_t *service = service_judging(judge_some, NULL);
+    owned(service) service = service_judging(judge_some, NULL);
     apns_session_options_t options = heard(push_options(service));
     options.on_outcome = call_back;
     options.peer.nonblocking = !waits;
@@ -254,7 +240,7 @@ TEST(calling_the_session_back_is_refused_and_loses_nothing) {
     check_refusals();
     assert_came(the_session, 0, 30);
     assert_counts(the_session, 30, 20, 10, 0, 0);
-    push_end(the_session, service);
+    apns_session_free(the_session);
   }
 }
 
@@ -266,7 +252,7 @@ static const gateway_step_t polite[] = {TAKE_SENTINEL, NAME_LAST(2), END};
 TEST(binary_outcomes_come_in_order) {
   for (int waits = 0; waits < 2; waits++) {
     memset(&came, 0, sizeof came);
-    gateway_t *gateway = gateway_start(NULL, SCRIPTS(bad, polite, polite));
+    owned(gateway) gateway = gateway_start(NULL, SCRIPTS(bad, polite, polite));
     apns_session_options_t options = heard(options_for(gateway));
     options.on_outcome = call_back;
     options.outcomes = APNS_OUTCOMES_EACH;
@@ -278,15 +264,15 @@ TEST(binary_outcomes_come_in_order) {
     assert_int_equal(came.kinds[0], APNS_EVENT_REJECTED);
     for (size_t n = 1; n < 100; n++) assert_int_equal(came.kinds[n], APNS_EVENT_ACCEPTED);
     assert_int_equal(index_of(came.last.user_data), 99);
-    session_end(the_session, gateway);
+    apns_session_free(the_session);
   }
 }
 
 TEST(binary_pushes_and_closes) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(polite));
   apns_session_options_t options = heard(options_for(gateway));
   options.outcomes = APNS_OUTCOMES_ALL;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   apns_event_t event = APNS_EVENT_INIT;
   assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
   assert_ok(apns_session_push(session, notification(1), AMPLE_MS, &event, &error));
@@ -296,5 +282,4 @@ TEST(binary_pushes_and_closes) {
   assert_ok(apns_session_send(session, notification(1), APNS_SEND_MORE, NULL, &error));
   assert_ok(apns_session_close(session, 0, &error));
   assert_came(session, 0, 2);
-  session_end(session, gateway);
 }

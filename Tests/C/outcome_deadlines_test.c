@@ -23,8 +23,7 @@ static uint32_t send_within(apns_session_t *session, size_t n, int32_t deadline_
 
 /* The next event, after any wait; no event ends the test. */
 static apns_event_t next_end(apns_session_t *session) {
-  apns_event_t event = APNS_EVENT_INIT;
-  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
+  apns_event_t event = next_event(session);
   return event;
 }
 
@@ -51,7 +50,7 @@ static apns_session_t *session_behind_first(service_t *service,
 
 TEST(what_is_in_flight_ends_and_the_connection_goes_on) {
   silence_t silence = {2};
-  service_t *service = service_judging(stay_silent, &silence);
+  owned(service) service = service_judging(stay_silent, &silence);
   apns_session_options_t options = push_options(service);
   tuning_of(&options)->ping_after_ms = -1;
   apns_session_t *session = session_behind_first(service, &options);
@@ -66,13 +65,13 @@ TEST(what_is_in_flight_ends_and_the_connection_goes_on) {
   for (size_t n = 3; n < 6; n++) assert_int_equal(next_end(session).kind, APNS_EVENT_ACCEPTED);
   assert_int_equal(stats_of(session).unresolved, 1);
   assert_int_equal(stats_of(session).connects, 1);
-  push_end(session, service);
+  apns_session_free(session);
 }
 
 /* One stream is all that the service allows, and it is never answered. */
 TEST(what_waits_for_a_stream_expires) {
   silence_t silence = {1};
-  service_t *service =
+  owned(service) service =
       service_start(&(service_options_t){.judge = stay_silent, .context = &silence, .streams = 1});
   apns_session_options_t options = push_options(service);
   options.device_order = 1;
@@ -92,17 +91,14 @@ TEST(what_waits_for_a_stream_expires) {
   assert_int_equal(next_end(session).kind, APNS_EVENT_ACCEPTED);
   push_stop(session, service);
   assert_int_equal(service_count(service), 3);
-  service_free(service);
 }
 
 TEST(a_retry_ends_with_its_last_answer) {
   const service_reply_t busy = {
       .status = 429, .body = "{\"reason\":\"TooManyRequests\"}", .retry_after = "1000"};
-  service_t *service = service_judging(judge_first, (void *)&busy);
-  apns_session_options_t options = push_options(service);
-  tuning_of(&options)->retry_timeout_ms = 3600 * 1000;
-  options.deadline_ms = SOON_MS;
-  apns_session_t *session = push_session(service, &options);
+  owned(service) service = service_judging(judge_first, (void *)&busy);
+  apns_session_t *session = push_session_where(service, tuning->retry_timeout_ms = 3600 * 1000,
+                                               options.deadline_ms = SOON_MS);
   send_range(session, 0, 1);
   const apns_event_t event = next_end(session);
   assert_int_equal(event.kind, APNS_EVENT_REJECTED);
@@ -111,20 +107,18 @@ TEST(a_retry_ends_with_its_last_answer) {
   assert_string_equal(event.reason_text, "TooManyRequests");
   assert_int_equal(event.retry_after_s, 1000);
   assert_int_equal(event.retry_asked, 1);
-  apns_session_metrics_t metrics = APNS_SESSION_METRICS_INIT;
-  assert_ok(apns_session_metrics(session, &metrics, &error));
+  apns_session_metrics_t metrics = metrics_of(session);
   assert_int_equal(metrics.retries_asked, 1);
   assert_int_equal(metrics.rejected_reasons[APNS_REASON_TOO_MANY_REQUESTS], 1);
   assert_counts(session, 1, 0, 1, 0, 0);
   push_stop(session, service);
   assert_int_equal(service_count(service), 1);
-  service_free(service);
 }
 
 TEST(a_push_ends_by_its_deadline_too) {
   silence_t silence = {1};
-  service_t *service = service_judging(stay_silent, &silence);
-  apns_session_t *session = session_behind_first(service, NULL);
+  owned(service) service = service_judging(stay_silent, &silence);
+  owned(session) session = session_behind_first(service, NULL);
   apns_notification_t given = *notification(1);
   given.deadline_ms = SOON_MS;
   apns_event_t event = APNS_EVENT_INIT;
@@ -133,22 +127,14 @@ TEST(a_push_ends_by_its_deadline_too) {
   assert_contains(event.reason_text, "deadline");
   assert_counts(session, 2, 1, 0, 1, 0);
   assert_no_event(session);
-  push_end(session, service);
 }
 
 /* A service that accepts connections and requests, and sends nothing. */
-static service_reply_t swallow(void *context, const service_push_t *push) {
-  (void)context, (void)push;
-  return (service_reply_t){.action = SERVE_SILENCE};
-}
-
 static void swallowed(int32_t is_nonblocking) {
-  service_t *service =
-      service_start(&(service_options_t){.judge = swallow, .streams = 2, .ignores_pings = true});
-  apns_session_options_t options = push_options(service);
-  options.peer.nonblocking = is_nonblocking;
-  options.deadline_ms = SOON_MS;
-  apns_session_t *session = push_session(service, &options);
+  owned(service) service = service_start(&(service_options_t){
+      .reply = {.action = SERVE_SILENCE}, .streams = 2, .ignores_pings = true});
+  apns_session_t *session = push_session_where(service, options.peer.nonblocking = is_nonblocking,
+                                               options.deadline_ms = SOON_MS);
   enum { COUNT = 20 };
   send_range(session, 0, COUNT);
   size_t expired = 0, unknown = 0;
@@ -173,7 +159,6 @@ static void swallowed(int32_t is_nonblocking) {
   push_stop(session, service);
   /* The service received nothing that expired. */
   assert_true(service_count(service) <= unknown);
-  service_free(service);
 }
 
 TEST(a_service_that_swallows_all) { swallowed(0); }
@@ -199,10 +184,8 @@ static void expires_without_a_network(apns_protocol_t protocol, int64_t suspende
   options.topic = "com.example.app";
   options.peer.nonblocking = 1;
   options.deadline_ms = suspended_ms ? LONG_MS : SOON_MS;
-  apns_session_t *session = NULL;
-  apns_credentials_t *credentials = provider_credentials();
-  assert_ok(apns_session_new(&options, credentials, &session, &error));
-  apns_credentials_free(credentials);
+  owned(credentials) credentials = provider_credentials();
+  owned(session) session = session_with(&options, credentials);
   send_range(session, 0, 5);
   send_within(session, 5, -1, 0);
   if (suspended_ms) clock_forward(suspended_ms);
@@ -219,7 +202,6 @@ static void expires_without_a_network(apns_protocol_t protocol, int64_t suspende
   /* A notification without a deadline continues to wait. */
   assert_int_equal(stats_of(session).unresolved, 1);
   assert_int_equal(stats_of(session).expired, 5);
-  apns_session_free(session);
   close(holder);
 }
 
@@ -297,20 +279,19 @@ static void put_aside(const apns_log_record_t *record, void *context) {
 
 static void is_proven_meanwhile(int32_t is_nonblocking) {
   const gateway_step_t script[] = {TAKE_SENTINEL, NAME_LAST(2), STALL};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = options_for(gateway);
   tuning_of(&options)->answer_timeout_ms = 10 * LONG_MS;
   options.peer.nonblocking = is_nonblocking;
   options.outcomes = APNS_OUTCOMES_EACH;
   options.deadline_ms = LONG_MS;
   options.log = put_aside, options.log_level = APNS_LOG_DEBUG, options.log_context = gateway;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   if (is_nonblocking) connect_strictly(session);
   send_range(session, 0, 3);
   while (apns_session_drain(session, AMPLE_MS, NULL, &error) == APNS_ERR_AGAIN)
     strict_turn(session);
   for (size_t n = 0; n < 3; n++) assert_event(session, APNS_EVENT_ACCEPTED, 0, n);
-  session_end(session, gateway);
 }
 
 TEST(what_has_been_proven_meanwhile_is_accepted) { is_proven_meanwhile(0); }
@@ -321,25 +302,20 @@ TEST(what_has_been_proven_meanwhile_is_accepted_in_an_event_loop) { is_proven_me
 /* A gateway that takes all and proves nothing. */
 TEST(what_is_not_proven_in_time_is_unknown) {
   const gateway_step_t script[] = {TAKE_FRAMES(3), STALL};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
-  apns_session_options_t options = options_for(gateway);
-  tuning_of(&options)->answer_timeout_ms = AMPLE_MS;
-  options.deadline_ms = SOON_MS;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
+  owned(session) session =
+      session_where(gateway, tuning->answer_timeout_ms = AMPLE_MS, options.deadline_ms = SOON_MS);
   send_range(session, 0, 3);
   assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error));
   for (size_t n = 0; n < 3; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
   assert_counts(session, 3, 0, 0, 3, 0);
-  session_end(session, gateway);
 }
 
 /* Notifications after the sentinel are not written. */
 TEST(what_waits_for_a_proof_expires) {
   const gateway_step_t script[] = {TAKE_FRAMES(2), STALL};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
-  apns_session_options_t options = options_for(gateway);
-  tuning_of(&options)->answer_timeout_ms = AMPLE_MS;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_session_t *session = session_where(gateway, tuning->answer_timeout_ms = AMPLE_MS);
   send_within(session, 0, -1, APNS_SEND_MORE);
   send_within(session, 1, 3 * SOON_MS, 0);
   assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 1, NULL, &error));
@@ -353,23 +329,21 @@ TEST(what_waits_for_a_proof_expires) {
   assert_int_equal(event.identifier, 2);
   assert_counts(session, 3, 0, 0, 1, 1);
   assert_int_equal(stats_of(session).first_unresolved, 1);
-  session_end(session, gateway);
+  apns_session_free(session);
 }
 
 /* The sentinel is sent early enough that the deadline does not matter. */
 TEST(what_is_in_flight_is_proven_before_its_deadline) {
   const gateway_step_t script[] = {TAKE_SENTINEL, NAME_LAST(2), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
-  apns_session_options_t options = options_for(gateway);
-  binary_of(&options)->prove_after_ms = -1;
-  options.outcomes = APNS_OUTCOMES_EACH;
-  options.deadline_ms = AMPLE_MS / 4;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_session_t *session =
+      session_where(gateway, binary->prove_after_ms = -1, options.outcomes = APNS_OUTCOMES_EACH,
+                    options.deadline_ms = AMPLE_MS / 4);
   send_within(session, 0, 0, 0);
   send_within(session, 1, 5500, 0);
   assert_int_equal(next_end(session).kind, APNS_EVENT_ACCEPTED);
   assert_int_equal(next_end(session).kind, APNS_EVENT_ACCEPTED);
-  session_end(session, gateway);
+  apns_session_free(session);
 }
 
 /* ---- Options ------------------------------------------------------------------------ */
@@ -378,8 +352,7 @@ TEST(a_deadline_that_is_no_time) {
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   options.deadline_ms = -2;
   apns_session_t *session = NULL;
-  apns_credentials_t *credentials = provider_credentials();
+  owned(credentials) credentials = provider_credentials();
   assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error));
   assert_contains(error.message, "deadline_ms");
-  apns_credentials_free(credentials);
 }

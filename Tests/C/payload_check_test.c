@@ -18,18 +18,16 @@ typedef struct told {
 static told_t check_bytes(const char *json, size_t length, size_t limit) {
   told_t told = {.error = APNS_ERROR_INIT, .findings = {APNS_PAYLOAD_FINDING_INIT}};
   /* Has exactly its size. */
-  char *copy = malloc(length ? length : 1);
+  owned(text) copy = malloc(length ? length : 1);
   memcpy(copy, json, length);
   told.status =
       apns_payload_check(copy, length, limit, told.findings, FINDINGS, &told.count, &told.error);
-  free(copy);
   return told;
 }
 
 static told_t check_text(const char *text, size_t length) {
-  char *json = json_of(text, length);
+  owned(text) json = json_of(text, length);
   told_t told = check_bytes(json, length, 0);
-  free(json);
   return told;
 }
 
@@ -196,9 +194,8 @@ static const char *const documented[] = {
 };
 
 static told_t check_json(json_t *json) {
-  char *text = json_dumps(json, JSON_COMPACT);
+  owned(text) text = json_dumps(json, JSON_COMPACT);
   told_t told = check_bytes(text, strlen(text), 0);
-  free(text);
   return told;
 }
 
@@ -291,12 +288,10 @@ static size_t judge_keys(json_t *payload, json_t *object) {
 TEST(each_key_that_apple_documents) {
   size_t judged = 0;
   for (size_t index = 0; index < sizeof documented / sizeof *documented; index++) {
-    char *json = json_of(documented[index], strlen(documented[index]));
-    json_t *payload = json_loads(json, 0, NULL);
-    free(json);
+    owned(text) json = json_of(documented[index], strlen(documented[index]));
+    owned(json) payload = json_loads(json, 0, NULL);
     assert_non_null(payload);
     judged += judge_keys(payload, payload);
-    json_decref(payload);
   }
   assert_true(judged > 100);
 }
@@ -531,11 +526,9 @@ TEST(arguments_that_cannot_be) {
 
 /* Any JSON is valid as a custom key's value, and anything else is an error. */
 TEST(every_json_vector) {
-  json_t *file = vectors_read("json.json"), *vector;
-  size_t index;
-  vectors_each(file, index, vector) {
+  vectors_each("json.json", vector) {
     size_t length;
-    uint8_t *json = vector_bytes(vector, "hex", &length);
+    owned(bytes) json = vector_bytes(vector, "hex", &length);
     /* In the middle of a payload it does not count as a byte order mark. */
     const bool has_mark = length > 3 && !memcmp(json, "\xEF\xBB\xBF", 3);
     if (has_mark) memmove(json, json + 3, length -= 3);
@@ -546,14 +539,12 @@ TEST(every_json_vector) {
     told_t told = check_bytes(payload, head + length + 1, sizeof payload);
     if ((told.status == APNS_OK) != vector_is(vector, "result", "valid"))
       fail_msg("%s: %s", vector_text(vector, "name"), told.error.message);
-    free(json);
   }
-  json_decref(file);
 }
 
 TEST(a_thousand_keys_are_no_trouble) {
   const size_t count = as_many_as(50000, 2000);
-  char *json = malloc(40 * count + 20);
+  owned(text) json = malloc(40 * count + 20);
   size_t length = (size_t)sprintf(json, "{\"aps\":{}");
   for (size_t key = 0; key < count; key++)
     length += (size_t)sprintf(json + length, ",\"k%zu\":1,\"k%zu\":2\n", key, key);
@@ -567,7 +558,6 @@ TEST(a_thousand_keys_are_no_trouble) {
   assert_int_equal(findings[count - 1].line, count);
   assert_costs(start, 9000);
   free(findings);
-  free(json);
 }
 
 /* Texts of which each may take the place of the other, after those before them: the lowest 48 bits
@@ -609,11 +599,10 @@ static clock_t time_to_check(const char *json, size_t length) {
 TEST(keys_that_collide_in_a_known_hash) {
   const size_t count = as_many_as(32768, 8192);
   size_t length;
-  char *json = payload_of(count, false, &length);
+  owned(text) json = payload_of(count, false, &length);
   clock_t usual = time_to_check(json, length);
   for (int again = 0; again < 4; again++) usual += time_to_check(json, length);
   free(json);
   json = payload_of(count, true, &length);
   assert_true(time_to_check(json, length) < 20 * (usual / 5) + CLOCKS_PER_SEC / 100);
-  free(json);
 }

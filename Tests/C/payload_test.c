@@ -26,12 +26,11 @@ void *__wrap_realloc(void *memory, size_t size) {
 
 static apns_payload_t *payload_of(size_t limit, const char *suffix) {
   apns_payload_options_t options = APNS_PAYLOAD_OPTIONS_INIT;
-  apns_payload_t *payload = NULL;
   options.limit = limit;
   options.truncate = suffix != NULL;
   options.suffix = suffix;
   options.suffix_length = suffix ? strlen(suffix) : 0;
-  assert_ok(apns_payload_new(&options, &payload, &error));
+  apns_payload_t *payload = payload_with(&options);
   return payload;
 }
 
@@ -62,14 +61,13 @@ static void check_writes(apns_payload_t *payload, const char *expected, const ch
 /* ---- Keys --------------------------------------------------------------- */
 
 TEST(an_empty_payload) {
-  apns_payload_t *payload = NULL;
+  owned(payload) payload = NULL;
   assert_ok(apns_payload_new(NULL, &payload, NULL));
   assert_writes(payload, "{'aps':{}}");
-  apns_payload_free(payload);
 }
 
 TEST(the_payloads_of_apples_guide) {
-  apns_payload_t *p = payload_of(0, NULL);
+  owned(payload) p = payload_of(0, NULL);
   assert_ok(apns_payload_set_string(p, APNS_KEY_ALERT, S("Message received from Bob"), &error));
   assert_ok(apns_payload_add_json(p, S("acme2"), S("[ \"bang\",  \"whiz\" ]"), &error));
   assert_writes(p, "{'aps':{'alert':'Message received from Bob'},'acme2':['bang','whiz']}");
@@ -88,11 +86,10 @@ TEST(the_payloads_of_apples_guide) {
   apns_payload_remove_custom(p);
   assert_writes(
       p, "{'aps':{'alert':{'loc-key':'GAME_PLAY_REQUEST_FORMAT','loc-args':[]},'sound':'chime'}}");
-  apns_payload_free(p);
 }
 
 TEST(every_key_in_the_order_set) {
-  apns_payload_t *p = payload_of(4096, NULL);
+  owned(payload) p = payload_of(4096, NULL);
   const char *const args[] = {"x", "y\0z"};
   const size_t lengths[] = {1, 3};
   assert_ok(apns_payload_set_double(p, APNS_KEY_RELEVANCE_SCORE, 0.75, &error));
@@ -125,11 +122,10 @@ TEST(every_key_in_the_order_set) {
       "mutable-content':1,'content-available':1,'badge':-7,'filter-criteria':'f','interruption-"
       "level':'active','target-content-id':'tc','thread-id':'th','category':'c','sound':{'critical'"
       ":1,'name':'alarm','volume':1.0}}}");
-  apns_payload_free(p);
 }
 
 TEST(custom_values_of_every_type) {
-  apns_payload_t *p = payload_of(4096, NULL);
+  owned(payload) p = payload_of(4096, NULL);
   assert_ok(apns_payload_add_string(p, S("s"), S("a/b \"c\" \\ \n\x01 \xC3\xA9"), &error));
   assert_ok(apns_payload_add_integer(p, S("i"), INT64_MIN, &error));
   assert_ok(apns_payload_add_integer(p, S("j"), INT64_MAX, &error));
@@ -144,7 +140,6 @@ TEST(custom_values_of_every_type) {
                 "{'aps':{},'s':'a/b \\'c\\' \\\\ \\n\\u0001 "
                 "\xC3\xA9','i':-9223372036854775808,'j':9223372036854775807,'d':0.1,'t':true,'f':"
                 "false,'n':null,'':'','r':{'a/\xC3\xA9':[1.50,true,{}]}}");
-  apns_payload_free(p);
 }
 
 TEST(doubles_have_as_few_digits_as_can_be) {
@@ -165,20 +160,19 @@ TEST(doubles_have_as_few_digits_as_can_be) {
                /* A power of two, whose neighbour above is farther than the one below. */
                {5.684341886080802e-14, "5.684341886080802e-14"},
                {0.1 + 0.2, "0.30000000000000004"}};
-  apns_payload_t *p = payload_of(0, NULL);
+  owned(payload) p = payload_of(0, NULL);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char expected[80];
     snprintf(expected, sizeof expected, "{\"aps\":{\"relevance-score\":%s}}", cases[i].text);
     assert_ok(apns_payload_set_double(p, APNS_KEY_RELEVANCE_SCORE, cases[i].value, &error));
     assert_writes(p, expected);
   }
-  apns_payload_free(p);
 }
 
 /* ---- What is refused ---------------------------------------------------- */
 
 TEST(what_is_refused_names_the_key_and_changes_nothing) {
-  apns_payload_t *p = payload_of(0, NULL);
+  owned(payload) p = payload_of(0, NULL);
   const double nan = 0.0 / 0.0, infinite = 1.0 / 0.0;
   assert_ok(apns_payload_set_string(p, APNS_KEY_BODY, S("b"), &error));
   assert_ok(apns_payload_add_integer(p, S("acme"), 1, &error));
@@ -254,17 +248,15 @@ TEST(what_is_refused_names_the_key_and_changes_nothing) {
   assert_refused(apns_payload_set_string(p, APNS_KEY_TITLE, S("t"), &error),
                  "title: the alert is already a string, which has no parts");
   assert_writes(p, "{'aps':{'alert':'a'},'acme':1}");
-  apns_payload_free(p);
 }
 
 TEST(a_long_name_leaves_room_for_what_is_said_of_it) {
   char name[1000];
   memset(name, 'n', sizeof name);
-  apns_payload_t *p = payload_of(0, NULL);
+  owned(payload) p = payload_of(0, NULL);
   assert_ok(apns_payload_add_null(p, name, sizeof name, &error));
   assert_fails(APNS_ERR_ARGUMENT, apns_payload_add_null(p, name, sizeof name, &error),
                "nnn...' is there already");
-  apns_payload_free(p);
 }
 
 TEST(options_that_cannot_be) {
@@ -294,7 +286,7 @@ TEST(options_that_cannot_be) {
 /* ---- Templates and memory ----------------------------------------------- */
 
 TEST(a_template_changes_in_place) {
-  apns_payload_t *p = payload_of(0, NULL);
+  owned(payload) p = payload_of(0, NULL);
   assert_ok(apns_payload_set_string(p, APNS_KEY_BODY, S("first"), &error));
   assert_ok(apns_payload_set_integer(p, APNS_KEY_BADGE, 1, &error));
   assert_ok(apns_payload_set_string(p, APNS_KEY_SOUND, S("default"), &error));
@@ -321,7 +313,6 @@ TEST(a_template_changes_in_place) {
   assert_writes(p, "{'aps':{'sound':'default','alert':'a'},'id':3}");
   assert_ok(apns_payload_set_string(p, APNS_KEY_SOUND, S("other"), &error));
   assert_writes(p, "{'aps':{'sound':'other','alert':'a'},'id':3}");
-  apns_payload_free(p);
 }
 
 /* ---- Live Activities ---------------------------------------------------- */
@@ -339,7 +330,7 @@ static void assert_passes_the_check(apns_payload_t *p) {
 }
 
 TEST(a_live_activity_starts_and_ends) {
-  apns_payload_t *p = payload_of(4096, NULL);
+  owned(payload) p = payload_of(4096, NULL);
   assert_ok(apns_payload_set_integer(p, APNS_KEY_TIMESTAMP, 1800000000, &error));
   assert_ok(apns_payload_set_string(p, APNS_KEY_EVENT, S("start"), &error));
   assert_ok(apns_payload_set_json(p, APNS_KEY_CONTENT_STATE, S(STATE), &error));
@@ -369,12 +360,11 @@ TEST(a_live_activity_starts_and_ends) {
                 "{'aps':{'event':'end','timestamp':1685952000,'stale-date':1685952001,'dismissal-"
                 "date':1663177260,'alert':{'title':'t'}}}");
   assert_passes_the_check(p);
-  apns_payload_free(p);
 }
 
 /* Apple's only boolean key. */
 TEST(content_that_changed) {
-  apns_payload_t *p = payload_of(4096, NULL);
+  owned(payload) p = payload_of(4096, NULL);
   assert_ok(apns_payload_set_integer(p, APNS_KEY_CONTENT_CHANGED, 1, &error));
   assert_writes(p, "{'aps':{'content-changed':true}}");
   assert_passes_the_check(p);
@@ -387,11 +377,10 @@ TEST(content_that_changed) {
                  "content-changed is an integer: set it with apns_payload_set_integer()");
   assert_ok(apns_payload_remove(p, APNS_KEY_CONTENT_CHANGED, &error));
   assert_writes(p, "{'aps':{'badge':1}}");
-  apns_payload_free(p);
 }
 
 TEST(a_json_that_is_refused_changes_nothing) {
-  apns_payload_t *p = payload_of(200, "...");
+  owned(payload) p = payload_of(200, "...");
   const char *const localized =
       " is not an object with loc-key, a string, and loc-args, an array of strings";
   char message[160];
@@ -433,12 +422,11 @@ TEST(a_json_that_is_refused_changes_nothing) {
   memcpy(deep + length, "[]", 2);
   length += 2;
   memset(deep + length, '}', 509);
-  apns_payload_t *nested = payload_of(8192, NULL);
+  owned(payload) nested = payload_of(8192, NULL);
   assert_ok(apns_payload_set_json(nested, APNS_KEY_ATTRIBUTES, deep, length + 509, &error));
   assert_ok(apns_payload_set_string(nested, APNS_KEY_EVENT, S("end"), &error));
   assert_ok(apns_payload_set_integer(nested, APNS_KEY_TIMESTAMP, 1800000000, &error));
   assert_passes_the_check(nested);
-  apns_payload_free(nested);
   memcpy(deep + length - 2, "[[]]", 4);
   memset(deep + length + 2, '}', 509);
   assert_fails(APNS_ERR_ARGUMENT,
@@ -450,11 +438,10 @@ TEST(a_json_that_is_refused_changes_nothing) {
   assert_ok(apns_payload_set_string(p, APNS_KEY_CATEGORY, text, sizeof text, &error));
   assert_refused(apns_payload_write(p, json, sizeof json, &length, NULL, &error),
                  "the payload has 285 bytes, 85 more than its limit of 200");
-  apns_payload_free(p);
 }
 
 TEST(a_live_activity_as_a_template_allocates_nothing) {
-  apns_payload_t *p = payload_of(4096, NULL);
+  owned(payload) p = payload_of(4096, NULL);
   char content[200], json[4096], expected[300];
   size_t length = 0, before = 0;
   assert_ok(apns_payload_set_string(p, APNS_KEY_EVENT, S("update"), &error));
@@ -473,7 +460,6 @@ TEST(a_live_activity_as_a_template_allocates_nothing) {
     if (round == 0) before = allocations;
   }
   assert_int_equal(allocations, before);
-  apns_payload_free(p);
 }
 
 static void fill(apns_payload_t *p, size_t round) {
@@ -495,7 +481,7 @@ static void fill(apns_payload_t *p, size_t round) {
 TEST(a_payload_that_is_warm_allocates_nothing) {
   char json[8192];
   size_t length = 0;
-  apns_payload_t *p = payload_of(sizeof json, NULL);
+  owned(payload) p = payload_of(sizeof json, NULL);
   fill(p, 599);
   size_t before = allocations;
   assert_true(before > 0);
@@ -514,13 +500,12 @@ TEST(a_payload_that_is_warm_allocates_nothing) {
     assert_ok(apns_payload_set_integer(p, APNS_KEY_BADGE, INT64_MIN + (int64_t)round, NULL));
   }
   assert_int_equal(allocations, before);
-  apns_payload_free(p);
 }
 
 TEST(many_custom_keys) {
   const size_t count = as_many_as(100000, 3000);
   int64_t start = cpu_ms();
-  apns_payload_t *p = payload_of((size_t)1 << 24, NULL);
+  owned(payload) p = payload_of((size_t)1 << 24, NULL);
   for (size_t key = 0; key < count; key++) {
     char name[24];
     int length = snprintf(name, sizeof name, "k%zu", key);
@@ -532,12 +517,11 @@ TEST(many_custom_keys) {
   assert_ok(apns_payload_add_integer(p, S("k77"), 2, &error));
   assert_writes(p, "{'aps':{},'k77':2}");
   assert_costs(start, 9000);
-  apns_payload_free(p);
 }
 
 /* However many names there are, and however often one of them comes again. */
 TEST(each_name_is_there_once) {
-  apns_payload_t *p = payload_of((size_t)1 << 16, NULL);
+  owned(payload) p = payload_of((size_t)1 << 16, NULL);
   for (int round = 0; round < 3; round++) {
     for (int count = 0; count < 70; count++) {
       char name[24], message[64];
@@ -553,7 +537,6 @@ TEST(each_name_is_there_once) {
     apns_payload_reset(p);
     assert_writes(p, "{'aps':{}}");
   }
-  apns_payload_free(p);
 }
 
 /* ---- Limits ------------------------------------------------------------- */
@@ -562,7 +545,7 @@ TEST(too_long_says_by_how_much) {
   char json[256], text[300];
   size_t length = 0, cut = 9;
   memset(text, 'x', sizeof text);
-  apns_payload_t *p = payload_of(APNS_PAYLOAD_MAX_LISTING, NULL);
+  owned(payload) p = payload_of(APNS_PAYLOAD_MAX_LISTING, NULL);
   assert_ok(apns_payload_set_string(p, APNS_KEY_ALERT, text, 236, &error));
   assert_ok(apns_payload_write(p, json, sizeof json, &length, &cut, &error));
   assert_int_equal(length, 256);
@@ -571,7 +554,6 @@ TEST(too_long_says_by_how_much) {
   assert_string_equal(error.message, "the payload has 320 bytes, 64 more than its limit of 256");
   assert_int_equal(length, 320);
   assert_int_equal(cut, 0);
-  apns_payload_free(p);
 }
 
 #define assert_cut(payload, expected, bytes) \
@@ -591,7 +573,7 @@ static void check_cut(apns_payload_t *payload, const char *expected, size_t byte
 }
 
 TEST(a_text_is_shortened_by_what_is_needed) {
-  apns_payload_t *p = payload_of(42, "...");
+  owned(payload) p = payload_of(42, "...");
   assert_ok(apns_payload_set_string(p, APNS_KEY_ALERT, S("1234567890123456789012"), &error));
   assert_writes(p, "{'aps':{'alert':'1234567890123456789012'}}");
   assert_ok(apns_payload_set_string(p, APNS_KEY_ALERT, S("12345678901234567890123"), &error));
@@ -618,15 +600,13 @@ TEST(a_text_is_shortened_by_what_is_needed) {
       p,
       "{'aps':{'alert':'12\xF0\x9F\x87\xA9\xF0\x9F\x87\xAA\xF0\x9F\x87\xAF\xF0\x9F\x87\xB5 ...'}}",
       4);
-  apns_payload_free(p);
 }
 
 TEST(the_body_or_the_last_argument_is_what_is_shortened) {
   apns_payload_options_t options = APNS_PAYLOAD_OPTIONS_INIT;
-  apns_payload_t *p = NULL;
   options.limit = 70;
   options.truncate = 1;
-  assert_ok(apns_payload_new(&options, &p, &error));
+  owned(payload) p = payload_with(&options);
   assert_ok(apns_payload_set_string(p, APNS_KEY_TITLE, S("title"), &error));
   assert_ok(apns_payload_set_string(p, APNS_KEY_BODY, S("the body is what is shortened"), &error));
   assert_ok(apns_payload_add_integer(p, S("id"), 12345, &error));
@@ -651,14 +631,13 @@ TEST(the_body_or_the_last_argument_is_what_is_shortened) {
                  "the payload has 115 bytes, 114 with all its text cut, 44 more than its "
                  "limit of 70");
   assert_int_equal(length, 114);
-  apns_payload_free(p);
 }
 
 TEST(a_long_text_is_shortened_in_no_time) {
   const size_t count = as_many_as(20000000, 200000);
-  char *text = malloc(count);
+  owned(text) text = malloc(count);
   memset(text, '"', count);
-  apns_payload_t *p = payload_of(2048, "");
+  owned(payload) p = payload_of(2048, "");
   int64_t start = cpu_ms();
   assert_ok(apns_payload_set_string(p, APNS_KEY_ALERT, text, count, &error));
   for (int i = 0; i < 100; i++) {
@@ -669,8 +648,6 @@ TEST(a_long_text_is_shortened_in_no_time) {
     assert_int_equal(cut, count - (2048 - 20) / 2);
   }
   assert_costs(start, 9000);
-  apns_payload_free(p);
-  free(text);
 }
 
 TEST(null_is_fine_where_the_header_says_so) {
@@ -680,22 +657,20 @@ TEST(null_is_fine_where_the_header_says_so) {
   size_t length = 0;
   char json[16];
   assert_int_equal(apns_payload_write(NULL, json, 16, &length, NULL, NULL), APNS_ERR_ARGUMENT);
-  apns_payload_t *p = payload_of(0, NULL);
+  owned(payload) p = payload_of(0, NULL);
   assert_refused(apns_payload_write(p, json, 16, NULL, NULL, &error), "length_out is NULL");
-  apns_payload_free(p);
 }
 
 /* ---- Raw JSON ----------------------------------------------------------- */
 
 TEST(every_json_vector) {
-  json_t *file = vectors_read("json.json"), *vector;
-  size_t index, valid = 0, invalid = 0;
-  apns_payload_t *p = payload_of(65536, NULL);
-  vectors_each(file, index, vector) {
+  size_t valid = 0, invalid = 0;
+  owned(payload) p = payload_of(65536, NULL);
+  vectors_each("json.json", vector) {
     FORGET_ERROR();
     size_t length, compact_length, written = 0;
-    uint8_t *json = vector_bytes(vector, "hex", &length);
-    uint8_t *compact = vector_bytes(vector, "compact", &compact_length);
+    owned(bytes) json = vector_bytes(vector, "hex", &length);
+    owned(bytes) compact = vector_bytes(vector, "compact", &compact_length);
     char buffer[65536];
     apns_payload_reset(p);
     apns_status_t status = apns_payload_add_json(p, S("k"), (const char *)json, length, &error);
@@ -712,10 +687,6 @@ TEST(every_json_vector) {
       assert_memory_equal(buffer, "{\"aps\":{}}", written);
       assert_contains(error.message, "custom key 'k': byte ");
     }
-    free(json);
-    free(compact);
   }
   assert_true(valid >= 75 && invalid >= 75);
-  apns_payload_free(p);
-  json_decref(file);
 }

@@ -20,12 +20,9 @@ static void send_with_odd_token(apns_session_t *session) {
    resent if the option allows it, or each is unknown. */
 static void check_word(const gateway_step_t *script, bool zero_proves, bool has_odd, int format,
                        int delivery, bool proves) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script, polite));
-  apns_session_options_t options = options_for(gateway);
-  binary_of(&options)->zero_proves = zero_proves;
-  options.delivery = delivery;
-  binary_of(&options)->format = format;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script, polite));
+  apns_session_t *session = session_where(gateway, binary->zero_proves = zero_proves,
+                                          options.delivery = delivery, binary->format = format);
   if (has_odd)
     send_with_odd_token(session);
   else
@@ -39,12 +36,10 @@ static void check_word(const gateway_step_t *script, bool zero_proves, bool has_
   if (reports)
     for (size_t n = 0; n < BATCH; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
   assert_no_event(session);
-  apns_session_free(session);
-  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  const gateway_record_t *heard = heard_after(session, gateway, 0);
   assert_int_equal(heard->frame_count, BATCH + 1);
   assert_true(heard->frames[BATCH].is_sentinel);
   if (resends) assert_same_frames(gateway_heard(gateway, 1), heard, 0, BATCH);
-  gateway_stop(gateway);
 }
 
 static void check_word_every_way(const gateway_step_t *script, bool zero_proves, bool has_odd,
@@ -90,15 +85,13 @@ TEST(identifier_0_proves_where_the_option_says_so) {
 /* An odd token with an outcome is not in the way. */
 TEST(an_odd_token_of_before_does_not_count) {
   static const gateway_step_t zero[] = {TAKE_SENTINEL, NAME(5, 0), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite, zero));
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(polite, zero));
+  owned(session) session = session_to(gateway, NULL);
   send_with_odd_token(session);
   drain(session);
-  send_range(session, BATCH, 2 * BATCH);
-  drain(session);
+  send_and_drain(session, BATCH, 2 * BATCH);
   assert_counts(session, 2 * BATCH, 2 * BATCH, 0, 0, 0);
   assert_int_equal(stats_of(session).resent, 0);
-  session_end(session, gateway);
 }
 
 /* With no sentinel out, 0 names nobody, with any value of the option. */
@@ -106,32 +99,26 @@ TEST(identifier_0_without_a_sentinel) {
   for (size_t index = 0; index < STATUSES; index++)
     for (int zero_proves = 0; zero_proves < 2; zero_proves++) {
       const gateway_step_t script[] = {TAKE_FRAMES(BATCH), NAME(statuses[index], 0), END};
-      gateway_t *gateway = gateway_start(NULL, SCRIPTS(script, polite));
-      apns_session_options_t options = options_for(gateway);
-      binary_of(&options)->zero_proves = zero_proves;
-      apns_session_t *session = session_to(gateway, &options);
+      owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script, polite));
+      owned(session) session = session_where(gateway, binary->zero_proves = zero_proves);
       send_range(session, 0, BATCH);
       gateway_await_step(gateway, 0, 2);
       assert_no_event(session);
       drain(session);
       assert_counts(session, BATCH, BATCH, 0, 0, 0);
       assert_int_equal(stats_of(session).resent, BATCH);
-      session_end(session, gateway);
     }
 }
 
 /* Nor is it the sentinel before that is whole on the wire: the gateway reads no more. */
 TEST(a_sentinel_that_is_not_written_is_not_answered) {
   static const gateway_step_t script[] = {TAKE_FRAMES(BATCH), AWAIT(1), NAME(2, 0), STALL};
-  const gateway_options_t small = {.receive_buffer = 4096};
   const size_t count = 60000;
-  gateway_t *gateway = gateway_start(&small, SCRIPTS(script, polite));
-  apns_session_options_t options = options_for(gateway);
-  options.window_bytes = 16 << 20;
-  apns_session_t *session = session_to(gateway, &options);
-  apns_notification_t *all = notifications(count);
+  owned(gateway) gateway =
+      gateway_start(&(gateway_options_t){.receive_buffer = 4096}, SCRIPTS(script, polite));
+  apns_session_t *session = session_where(gateway, options.window_bytes = 16 << 20);
+  owned(notifications) all = notifications(count);
   assert_ok(apns_session_send_many(session, all, count, APNS_SEND_MORE, NULL, &error));
-  notifications_free(all, count);
   gateway_await_step(gateway, 0, 1);
   /* The sentinel waits after bytes that the socket does not take. */
   assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 100, NULL, &error));
@@ -140,7 +127,6 @@ TEST(a_sentinel_that_is_not_written_is_not_answered) {
   assert_counts(session, count, count, 0, 0, 0);
   apns_session_free(session);
   assert_carry_all(gateway, 1, count);
-  gateway_stop(gateway);
 }
 
 /* ---- A packet with another identifier ----------------------------------- */
@@ -149,10 +135,8 @@ TEST(a_sentinel_that_is_not_written_is_not_answered) {
 static void check_past_one(uint32_t identifier, uint8_t status, int delivery) {
   static const gateway_step_t names_fifth[] = {TAKE_FRAMES(BATCH), NAME_NTH(8, 4), END};
   const gateway_step_t names_past[] = {TAKE_FRAMES(BATCH - 5), NAME(status, identifier), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_fifth, names_past, polite));
-  apns_session_options_t options = options_for(gateway);
-  options.delivery = delivery;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(names_fifth, names_past, polite));
+  apns_session_t *session = session_where(gateway, options.delivery = delivery);
   apns_event_t event = APNS_EVENT_INIT;
   bool reports = delivery == APNS_DELIVERY_AT_MOST_ONCE;
   send_range(session, 0, BATCH);
@@ -169,7 +153,6 @@ static void check_past_one(uint32_t identifier, uint8_t status, int delivery) {
   apns_session_free(session);
   if (!reports)
     assert_same_frames(gateway_heard(gateway, 2), gateway_heard(gateway, 0), 5, BATCH - 5);
-  gateway_stop(gateway);
 }
 
 TEST(a_packet_for_one_that_has_its_end) {
@@ -189,13 +172,10 @@ TEST(packets_for_nobody_for_ever) {
   /* Nothing was ever proven. */
   enum { ENDS = 12 };
   static const gateway_step_t few[] = {TAKE_SENTINEL, NAME(8, 77777), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script, script, few, few, few, few, few, few,
-                                                   few, few, few, few, few, few, few, few));
-  apns_session_options_t options = options_for(gateway);
-  tuning_of(&options)->reconnect_pause_max_ms = 1;
-  apns_session_t *session = session_to(gateway, &options);
-  send_range(session, 0, BATCH);
-  drain(session);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script, script, few, few, few, few, few, few,
+                                                       few, few, few, few, few, few, few, few));
+  apns_session_t *session = session_where(gateway, tuning->reconnect_pause_max_ms = 1);
+  send_and_drain(session, 0, BATCH);
   assert_counts(session, BATCH, 0, 0, BATCH, 0);
   for (size_t n = 0; n < BATCH; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
   assert_int_equal(gateway_connections(gateway), ENDS);
@@ -207,7 +187,6 @@ TEST(packets_for_nobody_for_ever) {
       if (!heard->frames[frame].is_sentinel) times[carried_by(heard, frame)]++;
   }
   for (size_t n = 0; n < BATCH; n++) assert_in_range(times[n], 2, 5);
-  gateway_stop(gateway);
 }
 
 /* ---- A packet after a broken write -------------------------------------- */
@@ -216,8 +195,8 @@ TEST(packets_for_nobody_for_ever) {
    gateway having closed with bytes of ours unread. The clock stands, so that no look is due
    before the write. */
 static void check_behind(const gateway_step_t *script, int tls_version) {
-  const gateway_options_t how = {.tls_version = tls_version};
-  gateway_t *gateway = gateway_start(&how, SCRIPTS(script, polite));
+  owned(gateway) gateway =
+      gateway_start(&(gateway_options_t){.tls_version = tls_version}, SCRIPTS(script, polite));
   apns_session_t *session = session_to(gateway, NULL);
   send_range(session, 0, BATCH);
   clock_stop();
@@ -232,11 +211,9 @@ static void check_behind(const gateway_step_t *script, int tls_version) {
   assert_counts(session, BATCH + 1, BATCH, 1, 0, 0);
   assert_event(session, APNS_EVENT_REJECTED, 8, 3);
   assert_no_event(session);
-  apns_session_free(session);
-  const gateway_record_t *after = gateway_heard(gateway, 1);
+  const gateway_record_t *after = heard_after(session, gateway, 1);
   assert_int_equal(notifications_in(after), BATCH - 3);
   for (size_t index = 0; index < BATCH - 3; index++) assert_carries(after, index, index + 4);
-  gateway_stop(gateway);
 }
 
 TEST(a_packet_behind_a_broken_write) {
@@ -258,11 +235,8 @@ TEST(a_quiet_period_that_is_broken_off) {
   for (int delivery = APNS_DELIVERY_AT_LEAST_ONCE; delivery <= APNS_DELIVERY_AT_MOST_ONCE;
        delivery++) {
     gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, second));
-    apns_session_options_t options = options_for(gateway);
-    binary_of(&options)->quiet_period_ms = 3600000;
-    options.deadline_ms = -1;
-    options.delivery = delivery;
-    apns_session_t *session = session_to(gateway, &options);
+    apns_session_t *session = session_where(gateway, binary->quiet_period_ms = 3600000,
+                                            options.deadline_ms = -1, options.delivery = delivery);
     size_t unresolved = 0;
     bool reports = delivery == APNS_DELIVERY_AT_MOST_ONCE;
     send_range(session, 0, BATCH);
@@ -270,8 +244,7 @@ TEST(a_quiet_period_that_is_broken_off) {
     assert_int_equal(unresolved, BATCH);
     gateway_signal(gateway);
     if (reports) {
-      apns_event_t event = APNS_EVENT_INIT;
-      assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
+      apns_event_t event = next_event(session);
       assert_ptr_equal(event.user_data, (void *)1);
       for (size_t n = 1; n < BATCH; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
     } else {
@@ -297,10 +270,8 @@ TEST(a_quiet_period_that_is_broken_off) {
 
 TEST(a_write_begins_the_quiet_period_anew) {
   static const gateway_step_t script[] = {TAKE_ALL, END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
-  apns_session_options_t options = options_for(gateway);
-  binary_of(&options)->quiet_period_ms = 100000;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
+  owned(session) session = session_where(gateway, binary->quiet_period_ms = 100000);
   size_t unresolved = 0;
   send_range(session, 0, BATCH);
   clock_stop();
@@ -313,7 +284,6 @@ TEST(a_write_begins_the_quiet_period_anew) {
   assert_ok(apns_session_drain(session, 0, &unresolved, &error));
   assert_counts(session, BATCH + 1, BATCH + 1, 0, 0, 0);
   clock_go();
-  session_end(session, gateway);
 }
 
 /* ---- Age ------------------------------------------------------------------ */
@@ -353,8 +323,8 @@ static void look_in_vain(apns_session_t *session) {
 
 /* A daemon that sends now and then and looks for events, and waits for nothing. */
 TEST(a_trickle_is_proven) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_session_t *session = session_of_age(gateway, 0, 0);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(session) session = session_of_age(gateway, 0, 0);
   clock_stop();
   for (size_t n = 0; n < 6; n++) {
     send_range(session, n, n + 1);
@@ -388,14 +358,13 @@ TEST(a_trickle_is_proven) {
   assert_counts(session, 11, 11, 0, 0, 0);
   assert_int_equal(stats_of(session).connects, 4);
   assert_int_equal(stats_of(session).resent, 0);
-  session_end(session, gateway);
 }
 
 /* If a connection ends later, only the notifications since the last proof are in doubt. */
 TEST(a_connection_that_ends_after_a_trickle) {
   static const gateway_step_t ends[] = {TAKE_FRAMES(1), AWAIT(1), CLOSE_RST};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite, ends));
-  apns_session_t *session = session_of_age(gateway, 0, 0);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(polite, ends));
+  owned(session) session = session_of_age(gateway, 0, 0);
   clock_stop();
   for (size_t n = 0; n < 900; n++) {
     send_range(session, n, n + 1);
@@ -413,12 +382,11 @@ TEST(a_connection_that_ends_after_a_trickle) {
   drain(session);
   assert_counts(session, 901, 901, 0, 0, 0);
   assert_int_equal(stats_of(session).resent, 1);
-  session_end(session, gateway);
 }
 
 TEST(proof_waits_for_a_connection_that_is_allowed) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_session_t *session = session_of_age(gateway, 10000, 1);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(session) session = session_of_age(gateway, 10000, 1);
   clock_stop();
   send_range(session, 0, BATCH);
   clock_forward(59000);
@@ -428,12 +396,11 @@ TEST(proof_waits_for_a_connection_that_is_allowed) {
   assert_no_event(session);
   gateway_await_frames(gateway, 0, BATCH + 1);
   await_accepted(session, 0, BATCH);
-  session_end(session, gateway);
 }
 
 TEST(without_the_option_only_what_needs_proof_proves) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_session_t *session = session_of_age(gateway, -1, 0);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(session) session = session_of_age(gateway, -1, 0);
   send_range(session, 0, BATCH);
   clock_forward(3600000);
   look_in_vain(session);
@@ -441,16 +408,13 @@ TEST(without_the_option_only_what_needs_proof_proves) {
   look_in_vain(session);
   drain(session);
   await_accepted(session, 0, BATCH);
-  session_end(session, gateway);
 }
 
 /* Silence proves in any call too, though more is written all the while. */
 TEST(a_trickle_is_proven_by_silence) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_session_options_t options = options_for(gateway);
-  options.outcomes = APNS_OUTCOMES_EACH;
-  binary_of(&options)->quiet_period_ms = 2000;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(session) session =
+      session_where(gateway, options.outcomes = APNS_OUTCOMES_EACH, binary->quiet_period_ms = 2000);
   clock_stop();
   send_range(session, 0, 1);
   for (size_t n = 1; n <= 60; n++) {
@@ -466,7 +430,6 @@ TEST(a_trickle_is_proven_by_silence) {
   look_in_vain(session);
   clock_go();
   assert_int_equal(stats_of(session).connects, 1);
-  session_end(session, gateway);
 }
 
 /* ---- Noise ------------------------------------------------------------------ */
@@ -482,8 +445,8 @@ TEST(something_that_never_comes_to_a_word) {
     script[2 * piece + 2] = (gateway_step_t)SAY_RAW(record + piece, 1);
   }
   script[2 * PIECES + 1] = (gateway_step_t)STALL;
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script, polite));
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script, polite));
+  owned(session) session = session_to(gateway, NULL);
   apns_event_t event = APNS_EVENT_INIT;
   send_range(session, 0, BATCH);
   apns_status_t status = APNS_DONE;
@@ -498,7 +461,6 @@ TEST(something_that_never_comes_to_a_word) {
   assert_in_range(piece, 2000, PIECES);
   drain(session);
   assert_counts(session, BATCH, BATCH, 0, 0, 0);
-  session_end(session, gateway);
 }
 
 /* If a gateway stays silent, the session abandons its connection, not too early, and loses
@@ -508,10 +470,8 @@ TEST(an_answer_that_never_comes) {
   for (int delivery = APNS_DELIVERY_AT_LEAST_ONCE; delivery <= APNS_DELIVERY_AT_MOST_ONCE;
        delivery++) {
     gateway_t *gateway = gateway_start(NULL, SCRIPTS(silent, polite));
-    apns_session_options_t options = options_for(gateway);
-    tuning_of(&options)->answer_timeout_ms = 100000;
-    options.delivery = delivery;
-    apns_session_t *session = session_to(gateway, &options);
+    apns_session_t *session =
+        session_where(gateway, tuning->answer_timeout_ms = 100000, options.delivery = delivery);
     size_t unresolved = 0;
     bool reports = delivery == APNS_DELIVERY_AT_MOST_ONCE;
     clock_stop();

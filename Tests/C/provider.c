@@ -72,6 +72,12 @@ apns_session_t *session_with(const apns_session_options_t *options,
   return session;
 }
 
+apns_payload_t *payload_with(const apns_payload_options_t *options) {
+  apns_payload_t *payload = NULL;
+  assert_ok(apns_payload_new(options, &payload, &error));
+  return payload;
+}
+
 void session_end(apns_session_t *session, gateway_t *gateway) {
   apns_session_free(session);
   gateway_stop(gateway);
@@ -87,33 +93,38 @@ apns_event_t one_event(apns_session_t *session) {
   return event;
 }
 
-apns_credentials_t *provider_credentials(void) {
-  const identities_t *identities = identities_make();
+apns_event_t next_event(apns_session_t *session) {
+  apns_event_t event = APNS_EVENT_INIT;
+  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
+  return event;
+}
+
+apns_credentials_options_t trusting(void) {
   apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
-  options.certificate_file = identities->provider.certificate_file;
-  options.key_file = identities->provider.key_file;
-  options.ca_file = identities->root.certificate_file;
-  apns_credentials_t *credentials = NULL;
-  assert_ok(apns_credentials_new(&options, &credentials, &error));
-  return credentials;
+  options.ca_file = identities_make()->root.certificate_file;
+  return options;
+}
+
+apns_credentials_t *provider_credentials(void) {
+  apns_credentials_options_t options = trusting();
+  options.certificate_file = identities_make()->provider.certificate_file;
+  options.key_file = identities_make()->provider.key_file;
+  return credentials_of(&options);
 }
 
 void check_works(const apns_credentials_options_t *given, size_t chain_length) {
-  apns_credentials_t *credentials = NULL;
   apns_session_t *session = NULL;
-  assert_ok(apns_credentials_new(given, &credentials, &error));
+  owned(credentials) credentials = credentials_of(given);
   const gateway_options_t strict = {.wants_certificate = true};
-  gateway_t *gateway = gateway_start(&strict, NULL);
+  owned(gateway) gateway = gateway_start(&strict, NULL);
   apns_session_options_t options = options_for(gateway);
   assert_ok(apns_session_new(&options, credentials, &session, &error));
-  apns_credentials_free(credentials);
   send_range(session, 0, 1);
   assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error));
   apns_session_free(session);
   const gateway_record_t *heard = gateway_heard(gateway, 0);
   assert_true(heard->showed_certificate);
   if (chain_length) assert_int_equal(heard->chain_length, chain_length);
-  gateway_stop(gateway);
 }
 
 apns_error_t refused(const apns_credentials_options_t *options, apns_status_t expected,
@@ -165,11 +176,28 @@ apns_session_options_t options_for(const gateway_t *gateway) {
 
 apns_session_t *session_to(const gateway_t *gateway, const apns_session_options_t *given) {
   apns_session_options_t options = given ? *given : options_for(gateway);
-  apns_credentials_t *credentials = provider_credentials();
-  apns_session_t *session = NULL;
-  assert_ok(apns_session_new(&options, credentials, &session, &error));
-  apns_credentials_free(credentials);
-  return session;
+  owned(credentials) credentials = provider_credentials();
+  return session_with(&options, credentials);
+}
+
+apns_feedback_options_t feedback_options(const gateway_t *gateway) {
+  apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
+  options.peer.host = "127.0.0.1";
+  options.peer.port = gateway_port(gateway);
+  options.peer.connect_timeout_ms = options.read_timeout_ms = AMPLE_MS;
+  return options;
+}
+
+apns_feedback_t *feedback_with(const apns_feedback_options_t *options) {
+  owned(credentials) credentials = provider_credentials();
+  apns_feedback_t *feedback = NULL;
+  assert_ok(apns_feedback_open(options, credentials, &feedback, &error));
+  return feedback;
+}
+
+apns_feedback_t *feedback_from(const gateway_t *gateway) {
+  const apns_feedback_options_t options = feedback_options(gateway);
+  return feedback_with(&options);
 }
 
 /* Lengths that differ, so that frames of different notifications never are alike. */
@@ -219,23 +247,30 @@ const apns_notification_t *notification(size_t n) {
 }
 
 apns_notification_t *notifications(size_t count) {
-  apns_notification_t *array = calloc(count, sizeof *array);
-  for (size_t n = 0; n < count; n++) fill_in(&array[n], malloc(32), malloc(96), n);
+  struct {
+    uint8_t token[32];
+    char payload[96];
+  } * contents;
+  apns_notification_t *array = malloc(count * (sizeof *array + sizeof *contents));
+  contents = (void *)(array + count);
+  for (size_t n = 0; n < count; n++) fill_in(&array[n], contents[n].token, contents[n].payload, n);
   return array;
-}
-
-void notifications_free(apns_notification_t *array, size_t count) {
-  for (size_t n = 0; n < count; n++) {
-    free((void *)array[n].token);
-    free((void *)array[n].payload);
-  }
-  free(array);
 }
 
 void send_range(apns_session_t *session, size_t from, size_t to) {
   for (size_t n = from; n < to; n++)
     assert_ok(
         apns_session_send(session, notification(n), n + 1 < to ? APNS_SEND_MORE : 0, NULL, &error));
+}
+
+void hold_range(apns_session_t *session, size_t from, size_t to) {
+  for (size_t n = from; n < to; n++)
+    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error));
+}
+
+void send_and_drain(apns_session_t *session, size_t from, size_t to) {
+  send_range(session, from, to);
+  drain(session);
 }
 
 void check_event(apns_session_t *session, apns_event_kind_t kind, int reject, size_t n,
@@ -276,6 +311,19 @@ apns_session_stats_t stats_of(const apns_session_t *session) {
   return stats;
 }
 
+apns_session_metrics_t metrics_of(const apns_session_t *session) {
+  apns_session_metrics_t metrics = APNS_SESSION_METRICS_INIT;
+  assert_ok(apns_session_metrics(session, &metrics, &error));
+  assert_int_equal(metrics.size, sizeof metrics);
+  return metrics;
+}
+
+uint64_t sum(const uint64_t *places, size_t count) {
+  uint64_t sum = 0;
+  while (count > 0) sum += places[--count];
+  return sum;
+}
+
 void check_counts(const apns_session_t *session, uint64_t taken, uint64_t accepted,
                   uint64_t rejected, uint64_t unknown, uint64_t unresolved, const char *file,
                   int line) {
@@ -290,6 +338,18 @@ void check_counts(const apns_session_t *session, uint64_t taken, uint64_t accept
       (int)stats.unresolved, (int)taken, (int)accepted, (int)rejected, (int)unknown,
       (int)unresolved);
   _fail(file, line);
+}
+
+const gateway_record_t *heard_after(apns_session_t *session, gateway_t *gateway, size_t index) {
+  apns_session_free(session);
+  return gateway_heard(gateway, index);
+}
+
+void check_heard(gateway_t *gateway, size_t index, const void *bytes, size_t length,
+                 const char *file, int line) {
+  const gateway_record_t *heard = gateway_heard(gateway, index);
+  _assert_int_equal(heard->length, length, file, line);
+  _assert_memory_equal(heard->bytes, bytes, length, file, line);
 }
 
 static bool holds(const uint8_t *bytes, size_t length, const void *part, size_t part_length) {

@@ -65,6 +65,9 @@ size_t as_many_as(size_t many, size_t few);
 
 apns_credentials_t *credentials_of(const apns_credentials_options_t *options);
 
+/** Options that trust the root, and show nothing. */
+apns_credentials_options_t trusting(void);
+
 /** Trusts the root and shows the provider's certificate; the caller frees. */
 apns_credentials_t *provider_credentials(void);
 
@@ -86,12 +89,40 @@ apns_session_options_t options_for(const gateway_t *gateway);
 apns_tuning_t *tuning_of(apns_session_options_t *options);
 apns_binary_options_t *binary_of(apns_session_options_t *options);
 
+apns_payload_t *payload_with(const apns_payload_options_t *options);
+
 /** Does not free the credentials. */
 apns_session_t *session_with(const apns_session_options_t *options,
                              const apns_credentials_t *credentials);
 
 /** A session to the gateway with provider_credentials(); `options` NULL: options_for(). */
 apns_session_t *session_to(const gateway_t *gateway, const apns_session_options_t *options);
+
+/** The same with changes of options_for(), such as
+    session_where(gateway, options.connections = 2, binary->no_standby = 0). */
+#define session_where(gateway, ...)                                                    \
+  ({                                                                                   \
+    apns_session_options_t options = options_for(gateway);                             \
+    __attribute__((unused)) apns_tuning_t *const tuning = tuning_of(&options);         \
+    __attribute__((unused)) apns_binary_options_t *const binary = binary_of(&options); \
+    __VA_ARGS__;                                                                       \
+    session_to(gateway, &options);                                                     \
+  })
+
+/** Options for a feedback service at the gateway, with deadlines that end a failing test. */
+apns_feedback_options_t feedback_options(const gateway_t *gateway);
+
+/** Opened with provider_credentials(). */
+apns_feedback_t *feedback_with(const apns_feedback_options_t *options);
+apns_feedback_t *feedback_from(const gateway_t *gateway);
+
+/** With changes of feedback_options(), as session_where() has them. */
+#define feedback_where(gateway, ...)                             \
+  ({                                                             \
+    apns_feedback_options_t options = feedback_options(gateway); \
+    __VA_ARGS__;                                                 \
+    feedback_with(&options);                                     \
+  })
 
 /** Frees the session and stops the gateway. */
 void session_end(apns_session_t *session, gateway_t *gateway);
@@ -108,18 +139,25 @@ void silent_address_close(silent_address_t *silent);
 /** The n-th notification: its token, payload and user_data contain n. Valid until the next call. */
 const apns_notification_t *notification(size_t n);
 
-/** The same in an array the caller frees. */
+/** The same in an array with their contents; free() it. */
 apns_notification_t *notifications(size_t count);
-void notifications_free(apns_notification_t *array, size_t count);
+OWNED(notifications, apns_notification_t, free)
 
 /** Sends the notifications `from` to `to`, not included, in one batch; each has to be taken. */
 void send_range(apns_session_t *session, size_t from, size_t to);
 
+/** The same, each with APNS_SEND_MORE. */
+void hold_range(apns_session_t *session, size_t from, size_t to);
+
 /** Until every notification has its outcome. */
 void drain(apns_session_t *session);
 
-/** The next event, which has to be there. */
+/** send_range() and then drain(). */
+void send_and_drain(apns_session_t *session, size_t from, size_t to);
+
+/** The next event, which has to be there; next_event() waits for it. */
 apns_event_t one_event(apns_session_t *session);
+apns_event_t next_event(apns_session_t *session);
 
 /** The next event is this one, of the n-th notification, and is there at once. */
 #define assert_event(session, kind, reject, n) \
@@ -135,6 +173,11 @@ void assert_no_event(apns_session_t *session);
 
 apns_session_stats_t stats_of(const apns_session_t *session);
 
+apns_session_metrics_t metrics_of(const apns_session_t *session);
+
+/** The sum of one of the arrays of metrics. */
+uint64_t sum(const uint64_t *places, size_t count);
+
 /** The counts are these, and every notification counts in exactly one of them. */
 #define assert_counts(session, taken, accepted, rejected, unknown, unresolved)                \
   check_counts((session), (taken), (accepted), (rejected), (unknown), (unresolved), __FILE__, \
@@ -142,6 +185,15 @@ apns_session_stats_t stats_of(const apns_session_t *session);
 void check_counts(const apns_session_t *session, uint64_t taken, uint64_t accepted,
                   uint64_t rejected, uint64_t unknown, uint64_t unresolved, const char *file,
                   int line);
+
+/** Frees the session: what connection `index` received until its end. */
+const gateway_record_t *heard_after(apns_session_t *session, gateway_t *gateway, size_t index);
+
+/** Connection `index` received exactly these bytes. */
+#define assert_heard(gateway, index, bytes, count) \
+  check_heard((gateway), (index), (bytes), (count), __FILE__, __LINE__)
+void check_heard(gateway_t *gateway, size_t index, const void *bytes, size_t length,
+                 const char *file, int line);
 
 /** Which notification frame `index` of a record carries; the framed format only. */
 size_t carried_by(const gateway_record_t *record, size_t index);

@@ -16,31 +16,28 @@ static size_t p8_length;
 static const char *p8_file;
 
 static apns_credentials_options_t with_token(void) {
-  apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
+  apns_credentials_options_t options = trusting();
   options.token_key_file = p8_file;
   options.key_id = KEY_ID;
   options.team_id = TEAM_ID;
   /* The system's store takes seconds under valgrind. */
-  options.ca_file = all->root.certificate_file;
   return options;
 }
 
 static apns_credentials_t *made_with(const apns_credentials_options_t *options) {
-  apns_credentials_t *credentials = credentials_of(options);
-  return credentials;
+  return credentials_of(options);
 }
 
 /* ---- Ways to load ------------------------------------------------------- */
 
 static void check_described(const apns_credentials_options_t *options, bool has_certificate) {
-  apns_credentials_t *credentials = made_with(options);
+  owned(credentials) credentials = made_with(options);
   apns_credentials_description_t told = APNS_CREDENTIALS_DESCRIPTION_INIT;
   assert_ok(apns_credentials_describe(credentials, &told, &error));
   assert_int_equal(told.subject != NULL, has_certificate);
   assert_int_equal(told.chain_length, has_certificate);
   assert_string_equal(told.key_id, KEY_ID);
   assert_string_equal(told.team_id, TEAM_ID);
-  apns_credentials_free(credentials);
 }
 
 TEST(a_file) {
@@ -58,14 +55,13 @@ TEST(bytes) {
   options.token_key_length = p8_length;
   options.key_id = id;
   options.team_id = team;
-  apns_credentials_t *credentials = made_with(&options);
+  owned(credentials) credentials = made_with(&options);
   memset(exact, 'x', p8_length), memset(id, 'x', sizeof id), memset(team, 'x', sizeof team);
   free(exact);
   apns_credentials_description_t told = APNS_CREDENTIALS_DESCRIPTION_INIT;
   assert_ok(apns_credentials_describe(credentials, &told, NULL));
   assert_string_equal(told.key_id, KEY_ID);
   assert_string_equal(told.team_id, TEAM_ID);
-  apns_credentials_free(credentials);
 }
 
 TEST(beside_a_certificate) {
@@ -78,38 +74,34 @@ TEST(beside_a_certificate) {
 /* TLS without a client certificate. */
 TEST(without_a_certificate) {
   apns_credentials_options_t options = with_token();
-  apns_credentials_t *credentials = made_with(&options);
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(credentials) credentials = made_with(&options);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_session_options_t how = options_for(gateway);
   apns_session_t *session = NULL;
   /* The binary interface has nothing else that could be shown. */
   assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&how, credentials, &session, &error),
                "a .p8 signing key is for HTTP/2 only");
-  apns_credentials_free(credentials);
-  gateway_stop(gateway);
 }
 
 TEST(without_a_token) {
   apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
   options.certificate_file = all->provider.together_file;
   for (int round = 0; round < 2; round++) {
-    apns_credentials_t *credentials = made_with(round ? &options : NULL);
+    owned(credentials) credentials = made_with(round ? &options : NULL);
     apns_credentials_description_t told = APNS_CREDENTIALS_DESCRIPTION_INIT;
     told.key_id = told.team_id = "from before";
     assert_ok(apns_credentials_describe(credentials, &told, NULL));
     assert_null(told.key_id);
     assert_null(told.team_id);
-    apns_credentials_free(credentials);
   }
 }
 
 TEST(an_encrypted_key) {
   size_t length;
-  uint8_t *locked = keychain_key_bytes(
+  owned(bytes) locked = keychain_key_bytes(
       key, &(key_form_t){.cipher = NID_aes_256_cbc, .passphrase = "open sesame"}, &length);
   apns_credentials_options_t options = with_token();
   options.token_key_file = identities_write("locked.p8", locked, length);
-  free(locked);
   check_refused(&options, APNS_ERR_CREDENTIALS, "token_key file", options.token_key_file,
                 "needs a passphrase");
   options.passphrase = "open barley";
@@ -153,7 +145,7 @@ TEST(keys_of_another_kind) {
   EVP_PKEY *others[] = {keychain_key(true), key_on(NID_secp384r1), key_on(NID_secp256k1)};
   for (size_t index = 0; index < sizeof others / sizeof *others; index++) {
     size_t length;
-    uint8_t *bytes = keychain_key_bytes(others[index], &(key_form_t){0}, &length);
+    owned(bytes) bytes = keychain_key_bytes(others[index], &(key_form_t){0}, &length);
     apns_credentials_options_t options = with_token();
     options.token_key_file = identities_write("other.p8", bytes, length);
     check_refused(&options, APNS_ERR_CREDENTIALS, "token_key file", options.token_key_file,
@@ -162,7 +154,6 @@ TEST(keys_of_another_kind) {
     options.token_key_bytes = bytes;
     options.token_key_length = length;
     check_refused(&options, APNS_ERR_CREDENTIALS, "token_key in memory", "not EC P-256");
-    free(bytes);
     EVP_PKEY_free(others[index]);
   }
 }

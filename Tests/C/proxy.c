@@ -212,6 +212,7 @@ const char *proxy_request(proxy_t *proxy, size_t index) {
 }
 
 void proxy_stop(proxy_t *proxy) {
+  if (!proxy) return;
   eventfd_write(proxy->stop, 1);
   pthread_join(proxy->thread, NULL);
   for (size_t index = 0; index < proxy->count; index++) {

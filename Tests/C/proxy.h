@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "owned.h"
+
 /** Its behaviour on one connection, after the request has come. */
 typedef struct proxy_answer {
   const char *text; /* NULL: none */
@@ -43,5 +45,6 @@ const char *proxy_request(proxy_t *proxy, size_t index);
 
 /** Ends all connections as they stand, and frees everything. */
 void proxy_stop(proxy_t *proxy);
+OWNED(proxy, proxy_t, proxy_stop)
 
 #endif

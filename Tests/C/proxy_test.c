@@ -22,8 +22,7 @@ static apns_session_options_t options_through(const gateway_t *gateway, const pr
 static void check_through(const apns_session_options_t *options, gateway_t *gateway, proxy_t *proxy,
                           const char *request) {
   apns_session_t *session = session_to(gateway, options);
-  send_range(session, 0, BATCH);
-  drain(session);
+  send_and_drain(session, 0, BATCH);
   assert_counts(session, BATCH, BATCH, 0, 0, 0);
   apns_session_free(session);
   assert_string_equal(proxy_request(proxy, 0), request);
@@ -100,8 +99,8 @@ TEST(an_ipv6_address_goes_into_brackets) {
 
 /* A separate line in the request would be another's words. */
 TEST(a_host_that_would_break_the_request) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(proxy) proxy = proxy_start(gateway_port(gateway), opens, 1);
   apns_session_options_t options = options_through(gateway, proxy);
   options.peer.host = "gateway\r\nX-Evil: yes";
   options.peer.server_name = "localhost";
@@ -109,8 +108,6 @@ TEST(a_host_that_would_break_the_request) {
   assert_fails(APNS_ERR_ARGUMENT, apns_session_connect(session, &error), "host");
   apns_session_free(session);
   assert_int_equal(gateway_connections(gateway), 0);
-  proxy_stop(proxy);
-  gateway_stop(gateway);
 }
 
 /* ---- Its yes ------------------------------------------------------------ */
@@ -124,7 +121,7 @@ static char *long_answer(size_t length) {
 }
 
 TEST(every_way_to_say_yes) {
-  char *longest = long_answer(8192);
+  owned(text) longest = long_answer(8192);
   const proxy_answer_t answers[] = {
       {.text = "HTTP/1.0 200 Connection established\r\nVia: 1.0 old\r\n\r\n", .opens = true},
       {.text = "HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", .opens = true},
@@ -141,7 +138,6 @@ TEST(every_way_to_say_yes) {
   };
   for (size_t index = 0; index < sizeof answers / sizeof *answers; index++)
     check_asked(answers + index, NULL, NULL);
-  free(longest);
 }
 
 /* ---- Its no ------------------------------------------------------------- */
@@ -150,12 +146,12 @@ TEST(every_way_to_say_yes) {
 static void check_no(const proxy_answer_t *no, apns_status_t expected, const char *part) {
   FORGET_ERROR();
   const proxy_answer_t answers[] = {*no, PROXY_OPENS};
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  proxy_t *proxy = proxy_start(gateway_port(gateway), answers, 2);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(proxy) proxy = proxy_start(gateway_port(gateway), answers, 2);
   apns_session_options_t options = options_through(gateway, proxy);
   options.peer.proxy = proxy_url(proxy, "127.0.0.1", "user:secret");
   if (no->stays) options.peer.connect_timeout_ms = 300;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   char place[64];
   snprintf(place, sizeof place, "the proxy 127.0.0.1:%d", proxy_port(proxy));
   assert_fails(expected, apns_session_send(session, notification(0), 0, NULL, &error), place);
@@ -166,13 +162,9 @@ static void check_no(const proxy_answer_t *no, apns_status_t expected, const cha
   assert_int_equal(stats_of(session).connects, 0);
   assert_int_equal(gateway_connections(gateway), 0);
   if (!no->stays) {
-    send_range(session, 0, BATCH);
-    drain(session);
+    send_and_drain(session, 0, BATCH);
     assert_counts(session, BATCH, BATCH, 0, 0, 0);
   }
-  apns_session_free(session);
-  proxy_stop(proxy);
-  gateway_stop(gateway);
 }
 
 TEST(refusals) {
@@ -205,21 +197,19 @@ TEST(refusals) {
 }
 
 TEST(a_reason_longer_than_a_message) {
-  char *text = long_answer(2000);
+  owned(text) text = long_answer(2000);
   memcpy(text, "HTTP/1.1 403 No: ", 17);
   const proxy_answer_t no = {.text = text};
   check_no(&no, APNS_ERR_NETWORK, "refused: 403 No: ");
-  free(text);
 }
 
 TEST(an_answer_without_end) {
-  char *text = long_answer(8193);
+  owned(text) text = long_answer(8193);
   const proxy_answer_t no = {.text = text};
   check_no(&no, APNS_ERR_NETWORK, "answer longer than 8192 bytes");
   memset(text, 0, 8193);
   const proxy_answer_t zeros = {.text = text, .length = 8193};
   check_no(&zeros, APNS_ERR_NETWORK, "answer longer than 8192 bytes");
-  free(text);
 }
 
 TEST(one_that_closes) {
@@ -238,29 +228,25 @@ TEST(one_that_does_not_answer) {
 }
 
 TEST(one_that_nobody_is) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
   apns_session_options_t options = options_through(gateway, proxy);
   char place[64];
   snprintf(place, sizeof place, "cannot connect to the proxy 127.0.0.1:%d", proxy_port(proxy));
   proxy_stop(proxy);
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   assert_fails(APNS_ERR_NETWORK, apns_session_connect(session, &error), place);
   assert_int_equal(error.sys_errno, ECONNREFUSED);
-  session_end(session, gateway);
 }
 
 /* The proxy was reached, but it does not reach a gateway. */
 TEST(a_way_that_leads_nowhere) {
   static const proxy_answer_t yes[] = {PROXY_SAYS("HTTP/1.1 200 OK\r\n\r\n")};
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  proxy_t *proxy = proxy_start(gateway_port(gateway), yes, 1);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(proxy) proxy = proxy_start(gateway_port(gateway), yes, 1);
   apns_session_options_t options = options_through(gateway, proxy);
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   assert_fails(APNS_ERR_NETWORK, apns_session_connect(session, &error), "TLS handshake");
-  apns_session_free(session);
-  proxy_stop(proxy);
-  gateway_stop(gateway);
 }
 
 /* ---- All the way through it --------------------------------------------- */
@@ -268,8 +254,8 @@ TEST(a_way_that_leads_nowhere) {
 /* Every connection, the standby one too, goes through the proxy. */
 TEST(rejections_and_a_standby) {
   static const gateway_step_t works[] = {TAKE_FRAMES(BATCH - 1), AWAIT(1), NAME_NTH(8, 0), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, polite));
-  proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(names_first, works, polite));
+  owned(proxy) proxy = proxy_start(gateway_port(gateway), opens, 1);
   apns_session_options_t options = options_through(gateway, proxy);
   binary_of(&options)->no_standby = 0;
   options.peer.proxy = proxy_url(proxy, "127.0.0.1", "user");
@@ -290,17 +276,15 @@ TEST(rejections_and_a_standby) {
   for (size_t index = 1; index < 3; index++)
     assert_string_equal(proxy_request(proxy, index), proxy_request(proxy, 0));
   assert_same_frames(gateway_heard(gateway, 2), gateway_heard(gateway, 0), 2, BATCH - 2);
-  proxy_stop(proxy);
-  gateway_stop(gateway);
 }
 
 TEST(a_refusal_while_notifications_wait) {
   const proxy_answer_t answers[] = {PROXY_OPENS, PROXY_SAYS("HTTP/1.1 503 Busy\r\n\r\n"),
                                     PROXY_OPENS};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, polite));
-  proxy_t *proxy = proxy_start(gateway_port(gateway), answers, 3);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(names_first, polite));
+  owned(proxy) proxy = proxy_start(gateway_port(gateway), answers, 3);
   apns_session_options_t options = options_through(gateway, proxy);
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   size_t unresolved = 0;
   send_range(session, 0, BATCH);
   gateway_await_step(gateway, 0, 2);
@@ -309,33 +293,25 @@ TEST(a_refusal_while_notifications_wait) {
   assert_int_equal(unresolved, BATCH - 1);
   drain(session);
   assert_counts(session, BATCH, BATCH - 1, 1, 0, 0);
-  apns_session_free(session);
-  proxy_stop(proxy);
-  gateway_stop(gateway);
 }
 
 /* ---- Feedback ----------------------------------------------------------- */
 
 static apns_status_t open_feedback(const gateway_t *gateway, const proxy_t *proxy,
                                    apns_feedback_t **feedback) {
-  apns_credentials_t *credentials = provider_credentials();
-  apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
-  from.peer.host = "127.0.0.1";
-  from.peer.port = gateway_port(gateway);
-  from.peer.connect_timeout_ms = from.read_timeout_ms = AMPLE_MS;
+  owned(credentials) credentials = provider_credentials();
+  apns_feedback_options_t from = feedback_options(gateway);
   from.peer.proxy = proxy_url(proxy, "127.0.0.1", "Aladdin:open%20sesame");
-  apns_status_t status = apns_feedback_open(&from, credentials, feedback, &error);
-  apns_credentials_free(credentials);
-  return status;
+  return apns_feedback_open(&from, credentials, feedback, &error);
 }
 
 TEST(feedback_through_it) {
   static const uint8_t tuples[] = {0, 0, 0, 9, 0, 2, 'a', 'b', 0, 0, 0, 8, 0, 1, 'c'};
   static const gateway_step_t list[] = {SAY(tuples, sizeof tuples), END};
   const proxy_answer_t answers[] = {PROXY_SAYS("HTTP/1.1 407 Who?\r\n\r\n"), PROXY_OPENS};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(list));
-  proxy_t *proxy = proxy_start(gateway_port(gateway), answers, 2);
-  apns_feedback_t *feedback = NULL;
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(list));
+  owned(proxy) proxy = proxy_start(gateway_port(gateway), answers, 2);
+  owned(feedback) feedback = NULL;
   char place[64];
   snprintf(place, sizeof place, "the proxy 127.0.0.1:%d refused: 407 Who?", proxy_port(proxy));
   assert_fails(APNS_ERR_NETWORK, open_feedback(gateway, proxy, &feedback), place);
@@ -350,9 +326,6 @@ TEST(feedback_through_it) {
   assert_ok(apns_feedback_next(feedback, &tuple, &error));
   assert_int_equal(tuple.timestamp, 8);
   assert_status(APNS_DONE, apns_feedback_next(feedback, &tuple, &error));
-  apns_feedback_free(feedback);
-  proxy_stop(proxy);
-  gateway_stop(gateway);
 }
 
 /* ---- Options ------------------------------------------------------------ */
@@ -369,21 +342,19 @@ TEST(urls_that_are_read) {
       {"[::1]:1", "the proxy ::1:1"},
       {"user:a[b@127.0.0.1:1", "the proxy 127.0.0.1:1"},
   };
-  apns_credentials_t *credentials = provider_credentials();
+  owned(credentials) credentials = provider_credentials();
   for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
     apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
     options.protocol = APNS_PROTOCOL_BINARY;
     options.peer.host = "gateway.invalid";
     options.peer.proxy = cases[index][0];
-    apns_session_t *session = session_with(&options, credentials);
+    owned(session) session = session_with(&options, credentials);
     apns_error_t error = APNS_ERROR_INIT;
     assert_int_not_equal(apns_session_connect(session, &error), APNS_OK);
     assert_contains(error.message, strrchr(cases[index][1], ' ') ? strrchr(cases[index][1], ' ') + 1
                                                                  : cases[index][1]);
     assert_null(strstr(error.message, "pw"));
-    apns_session_free(session);
   }
-  apns_credentials_free(credentials);
 }
 
 TEST(options_that_cannot_be) {
@@ -419,7 +390,7 @@ TEST(options_that_cannot_be) {
       {"http://us%3Aer:secret@proxy.invalid:3128", "proxy has a colon in its user"},
       {longest, "proxy has a user and a password of more than 1024 bytes"},
   };
-  apns_credentials_t *credentials = provider_credentials();
+  owned(credentials) credentials = provider_credentials();
   for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
     apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
     options.protocol = APNS_PROTOCOL_BINARY;
@@ -436,7 +407,6 @@ TEST(options_that_cannot_be) {
     assert_null(strstr(error.message, "secret"));
     assert_true(session == NULL && feedback == NULL);
   }
-  apns_credentials_free(credentials);
 }
 
 /* ---- The environment ---------------------------------------------------- */
@@ -451,7 +421,7 @@ static void forget_environment(void) {
 
 /* Whether a session to that host uses the environment's proxy, judged by its connection error. */
 static bool is_by_proxy(const char *host, const char *no_proxy) {
-  apns_credentials_t *credentials = provider_credentials();
+  owned(credentials) credentials = provider_credentials();
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   options.protocol = APNS_PROTOCOL_BINARY;
   options.peer.host = host;
@@ -465,24 +435,21 @@ static bool is_by_proxy(const char *host, const char *no_proxy) {
   apns_error_t error = APNS_ERROR_INIT;
   assert_int_not_equal(apns_session_connect(session, &error), APNS_OK);
   apns_session_free(session);
-  apns_credentials_free(credentials);
   return strstr(error.message, "127.0.0.1:9") != NULL;
 }
 
 TEST(the_environment_names_a_proxy) {
   forget_environment();
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(proxy) proxy = proxy_start(gateway_port(gateway), opens, 1);
   const char *url = proxy_url(proxy, "127.0.0.1", "user:secret");
   for (size_t index = 0; index < 4; index++) {
     setenv(variables[index], url, 1);
     if (index == 0) setenv(variables[1], "http://127.0.0.1:1", 1);
     if (index == 1) setenv(variables[0], "", 1);
-    apns_session_options_t options = options_for(gateway);
-    options.peer.host = "gateway.invalid";
-    options.peer.server_name = "localhost";
-    options.peer.proxy_from_environment = 1;
-    apns_session_t *session = session_to(gateway, &options);
+    apns_session_t *session = session_where(gateway, options.peer.host = "gateway.invalid",
+                                            options.peer.server_name = "localhost",
+                                            options.peer.proxy_from_environment = 1);
     /* It was read once. */
     forget_environment();
     assert_ok(apns_session_connect(session, &error));
@@ -490,16 +457,14 @@ TEST(the_environment_names_a_proxy) {
     assert_int_equal(proxy_connections(proxy), index + 1);
     assert_contains(proxy_request(proxy, index), "Basic dXNlcjpzZWNyZXQ=\r\n");
   }
-  proxy_stop(proxy);
-  gateway_stop(gateway);
 }
 
 TEST(the_environment_counts_only_where_it_is_asked) {
   forget_environment();
   setenv("https_proxy", "https://secret.invalid", 1);
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
-  apns_credentials_t *credentials = provider_credentials();
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(proxy) proxy = proxy_start(gateway_port(gateway), opens, 1);
+  owned(credentials) credentials = provider_credentials();
   apns_session_options_t options = options_for(gateway);
   apns_session_t *session = session_with(&options, credentials);
   assert_ok(apns_session_connect(session, &error));
@@ -522,9 +487,6 @@ TEST(the_environment_counts_only_where_it_is_asked) {
   assert_says(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
               "ALL_PROXY is a URL of another kind: only http:// proxies are supported");
   forget_environment();
-  apns_credentials_free(credentials);
-  proxy_stop(proxy);
-  gateway_stop(gateway);
 }
 
 /* As curl; and this machine is connected to directly. */

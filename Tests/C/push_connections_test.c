@@ -11,55 +11,46 @@
 /* ---- PING ---------------------------------------------------------------------- */
 
 TEST(an_hour_of_silence_is_asked_about) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_t *session = push_session(service, NULL);
   for (size_t n = 0; n < 4; n++) {
-    send_range(session, n, n + 1);
-    drain(session);
+    send_and_drain(session, n, n + 1);
     clock_forward(n < 2 ? 3500 * 1000 : 3601 * 1000);
   }
   assert_counts(session, 4, 4, 0, 0, 0);
   push_stop(session, service);
   assert_int_equal(service_pings(service), 1);
   assert_int_equal(service_connections(service), 1);
-  service_free(service);
 }
 
 TEST(a_wait_asks_too) {
-  service_t *service = service_start(NULL);
-  apns_session_options_t options = push_options(service);
-  tuning_of(&options)->ping_after_ms = 50;
-  apns_session_t *session = push_session(service, &options);
+  owned(service) service = service_start(NULL);
+  apns_session_t *session = push_session_where(service, tuning->ping_after_ms = 50);
   apns_event_t event = APNS_EVENT_INIT;
-  send_range(session, 0, 1);
-  drain(session);
+  send_and_drain(session, 0, 1);
   one_event(session);
   /* Nothing is in flight, so this look sends a PING, and the next look reads its answer. */
   clock_forward(100);
   assert_ok(apns_session_flush(session, NULL));
   clock_forward(100);
   assert_int_equal(apns_session_next_event(session, &event, 0, NULL), APNS_DONE);
-  send_range(session, 1, 2);
-  drain(session);
+  send_and_drain(session, 1, 2);
   assert_counts(session, 2, 2, 0, 0, 0);
   push_stop(session, service);
   assert_in_range(service_pings(service), 1, 2);
   assert_int_equal(service_connections(service), 1);
-  service_free(service);
 }
 
 /* Nothing was sent on the connection that ended: so nothing is in doubt. */
 TEST(a_connection_that_does_not_answer_is_replaced) {
-  const service_options_t deaf = {.ignores_pings = true};
-  service_t *service = service_start(&deaf);
+  owned(service) service = service_start(&(service_options_t){.ignores_pings = true});
   apns_session_options_t options = push_options(service);
   options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   /* For an answer to PING; longer than a handshake takes on a busy machine. */
   options.peer.connect_timeout_ms = (uint32_t)as_many_as(5000, 15000);
   apns_session_t *session = push_session(service, &options);
   for (size_t n = 0; n < 3; n++) {
-    send_range(session, 10 * n, 10 * n + 10);
-    drain(session);
+    send_and_drain(session, 10 * n, 10 * n + 10);
     clock_forward(3601 * 1000);
   }
   assert_counts(session, 30, 30, 0, 0, 0);
@@ -70,24 +61,18 @@ TEST(a_connection_that_does_not_answer_is_replaced) {
   assert_int_equal(service_count(service), 30);
   for (size_t n = 10; n < 30; n++)
     assert_true(service_push(service, n)->connection > service_push(service, n - 10)->connection);
-  service_free(service);
 }
 
 TEST(nobody_is_asked_where_the_option_says_so) {
-  const service_options_t deaf = {.ignores_pings = true};
-  service_t *service = service_start(&deaf);
-  apns_session_options_t options = push_options(service);
-  tuning_of(&options)->ping_after_ms = -1;
-  apns_session_t *session = push_session(service, &options);
+  owned(service) service = service_start(&(service_options_t){.ignores_pings = true});
+  apns_session_t *session = push_session_where(service, tuning->ping_after_ms = -1);
   for (size_t n = 0; n < 3; n++) {
-    send_range(session, n, n + 1);
-    drain(session);
+    send_and_drain(session, n, n + 1);
     clock_forward(7200 * 1000);
   }
   push_stop(session, service);
   assert_int_equal(service_pings(service), 0);
   assert_int_equal(service_connections(service), 1);
-  service_free(service);
 }
 
 /* ---- Names ----------------------------------------------------------------------- */
@@ -110,36 +95,29 @@ static service_reply_t leave_every_tenth(void *context, const service_push_t *pu
 }
 
 TEST(each_connection_looks_the_name_up) {
-  service_t *service = service_judging(leave_every_tenth, NULL);
-  apns_session_t *session = push_session(service, NULL);
+  owned(service) service = service_judging(leave_every_tenth, NULL);
+  owned(session) session = push_session(service, NULL);
   lookups = 0;
-  for (size_t n = 0; n < 50; n += 10) {
-    send_range(session, n, n + 10);
-    drain(session);
-  }
+  for (size_t n = 0; n < 50; n += 10) send_and_drain(session, n, n + 10);
   assert_counts(session, 50, 50, 0, 0, 0);
   const size_t connects = stats_of(session).connects;
   assert_in_range(connects, 5, 6);
   assert_int_equal(lookups, connects);
-  push_end(session, service);
 }
 
 static void check_authority(const char *server_name, uint16_t port, const char *expected) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_credentials_options_t trusting = APNS_CREDENTIALS_OPTIONS_INIT;
   trusting.dangerously_accept_any_peer = 1;
-  apns_credentials_t *credentials = credentials_of(&trusting);
+  owned(credentials) credentials = credentials_of(&trusting);
   apns_session_options_t options = push_options(service);
   options.peer.server_name = server_name;
   apns_session_t *session = session_with(&options, credentials);
-  apns_credentials_free(credentials);
-  send_range(session, 0, 1);
-  drain(session);
+  send_and_drain(session, 0, 1);
   push_stop(session, service);
   char text[64];
   snprintf(text, sizeof text, expected, port ? port : service_port(service));
   assert_string_equal(service_push(service, 0)->authority, text);
-  service_free(service);
 }
 
 TEST(an_address_of_ipv6_is_in_brackets) {
@@ -151,19 +129,11 @@ TEST(an_address_of_ipv6_is_in_brackets) {
 
 /* ---- Retries ----------------------------------------------------------------------- */
 
-static service_reply_t put_off(void *context, const service_push_t *push) {
-  (void)push;
-  const service_reply_t *reply = context;
-  return *reply;
-}
-
 /* How often a notification is sent that the service always defers. */
 static size_t tries(int status, const char *body, int32_t retry_timeout_ms, int64_t expires_in) {
-  service_reply_t reply = {.status = status, .body = body};
-  service_t *service = service_judging(put_off, &reply);
-  apns_session_options_t options = push_options(service);
-  tuning_of(&options)->retry_timeout_ms = retry_timeout_ms;
-  apns_session_t *session = push_session(service, &options);
+  owned(service) service = service_replying(.status = status, .body = body);
+  apns_session_t *session =
+      push_session_where(service, tuning->retry_timeout_ms = retry_timeout_ms);
   apns_notification_t push = *notification(0);
   if (expires_in) push.expiry = time(NULL) + expires_in;
   assert_ok(apns_session_send(session, &push, 0, NULL, &error));
@@ -172,9 +142,7 @@ static size_t tries(int status, const char *body, int32_t retry_timeout_ms, int6
   assert_int_equal(event.kind, APNS_EVENT_REJECTED);
   assert_int_equal(event.http_status, status);
   push_stop(session, service);
-  const size_t count = service_count(service);
-  service_free(service);
-  return count;
+  return service_count(service);
 }
 
 TEST(trying_again_has_its_time) {
@@ -193,8 +161,8 @@ TEST(what_has_expired_is_not_tried_again) {
 
 /* A notification that is unresolved when the session is closed, after the service's `reply`. */
 static apns_event_t unknown_after(service_reply_t reply) {
-  service_t *service = service_judging(put_off, &reply);
-  apns_session_t *session = push_session(service, NULL);
+  owned(service) service = service_start(&(service_options_t){.reply = reply});
+  owned(session) session = push_session(service, NULL);
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
   assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
   /* Until the response arrived, if there is one; then it waits for its retry. */
@@ -206,7 +174,6 @@ static apns_event_t unknown_after(service_reply_t reply) {
   apns_event_t event = one_event(session);
   assert_int_equal(event.kind, APNS_EVENT_UNKNOWN);
   assert_int_equal(event.reject, APNS_REJECT_NONE);
-  push_end(session, service);
   return event;
 }
 
@@ -230,7 +197,7 @@ TEST(what_was_put_off_to_the_end_tells_why) {
 
 /* One notification, with `first` as the response to its first request. */
 static void check_same_id(service_reply_t first, const char *given, const char *expected) {
-  service_t *service = service_judging(judge_first, &first);
+  owned(service) service = service_judging(judge_first, &first);
   apns_session_t *session = push_session(service, NULL);
   apns_notification_t push = *notification(0);
   push.apns_id = given;
@@ -243,7 +210,6 @@ static void check_same_id(service_reply_t first, const char *given, const char *
   assert_int_equal(service_count(service), 2);
   assert_string_equal(service_push(service, 0)->id, given ? given : "");
   assert_string_equal(service_push(service, 1)->id, expected);
-  service_free(service);
 }
 
 TEST(the_apns_id_is_the_same_when_sent_again) {
@@ -262,14 +228,9 @@ TEST(the_apns_id_is_the_same_when_sent_again) {
 
 /* ---- Reconnecting --------------------------------------------------------------- */
 
-static service_reply_t be_silent(void *context, const service_push_t *push) {
-  (void)context, (void)push;
-  return (service_reply_t){.action = SERVE_SILENCE};
-}
-
 TEST(a_pause_before_the_next_connection_says_why) {
-  service_t *service = service_judging(be_silent, NULL);
-  apns_session_t *session = push_session(service, NULL);
+  owned(service) service = service_replying(.action = SERVE_SILENCE);
+  owned(session) session = push_session(service, NULL);
   char expected[96];
   send_range(session, 0, 1);
   service_stop(service);
@@ -289,6 +250,4 @@ TEST(a_pause_before_the_next_connection_says_why) {
     assert_contains(error.message, expected);
   }
   clock_go();
-  apns_session_free(session);
-  service_free(service);
 }

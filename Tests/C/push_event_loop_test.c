@@ -2,17 +2,9 @@
 #include "looping.h"
 #include "pushing.h"
 
-static apns_session_t *looping_session(const service_t *service,
-                                       const apns_session_options_t *given) {
-  apns_session_options_t options = given ? *given : push_options(service);
-  options.peer.nonblocking = 1;
-  tuning_of(&options)->reconnect_pause_max_ms = 1;
-  return push_session(service, &options);
-}
-
 TEST(notifications_are_taken_without_a_connection) {
-  service_t *service = service_start(NULL);
-  apns_session_t *session = looping_session(service, NULL);
+  owned(service) service = service_start(NULL);
+  owned(session) session = push_looping_where(service, tuning->reconnect_pause_max_ms = 1);
   const int descriptor = apns_session_fd(session);
   assert_true(descriptor >= 0);
   send_range(session, 0, 50);
@@ -25,7 +17,6 @@ TEST(notifications_are_taken_without_a_connection) {
   assert_ok(apns_session_process(session, &error));
   assert_false(is_readable(descriptor));
   assert_true(apns_session_timeout_ms(session) > 1000);
-  push_end(session, service);
 }
 
 static service_reply_t drops_first(void *context, const service_push_t *push) {
@@ -34,32 +25,29 @@ static service_reply_t drops_first(void *context, const service_push_t *push) {
 }
 
 TEST(the_descriptor_stays_over_reconnects) {
-  service_t *service = service_judging(drops_first, NULL);
-  apns_session_t *session = looping_session(service, NULL);
+  owned(service) service = service_judging(drops_first, NULL);
+  owned(session) session = push_looping_where(service, tuning->reconnect_pause_max_ms = 1);
   const int descriptor = apns_session_fd(session);
   send_range(session, 0, 20);
   until_done(session, apns_session_drain(session, 0, NULL, &error));
   assert_counts(session, 20, 20, 0, 0, 0);
   assert_true(stats_of(session).connects > 3);
   assert_int_equal(apns_session_fd(session), descriptor);
-  push_end(session, service);
 }
 
 TEST(what_waits_for_more_is_sent_by_process) {
-  service_t *service = service_start(NULL);
-  apns_session_t *session = looping_session(service, NULL);
+  owned(service) service = service_start(NULL);
+  owned(session) session = push_looping_where(service, tuning->reconnect_pause_max_ms = 1);
   until_done(session, apns_session_connect(session, &error));
   assert_ok(apns_session_send(session, notification(0), APNS_SEND_MORE, NULL, &error));
   while (stats_of(session).events == 0) turn_quietly(session);
   assert_counts(session, 1, 1, 0, 0, 0);
-  push_end(session, service);
 }
 
 TEST(a_window_without_room_says_so) {
-  service_t *service = service_start(NULL);
-  apns_session_options_t options = push_options(service);
-  options.window_bytes = 64 << 10;
-  apns_session_t *session = looping_session(service, &options);
+  owned(service) service = service_start(NULL);
+  owned(session) session = push_looping_where(service, tuning->reconnect_pause_max_ms = 1,
+                                              options.window_bytes = 64 << 10);
   apns_status_t status;
   size_t count = 0;
   while ((status = apns_session_send(session, notification(count), 0, NULL, &error)) == APNS_OK)
@@ -68,17 +56,11 @@ TEST(a_window_without_room_says_so) {
   until_done(session, apns_session_drain(session, 0, NULL, &error));
   send_until_full(session, count);
   assert_int_equal(one_event(session).kind, APNS_EVENT_ACCEPTED);
-  push_end(session, service);
-}
-
-static service_reply_t says_nothing(void *context, const service_push_t *push) {
-  (void)context, (void)push;
-  return (service_reply_t){.action = SERVE_SILENCE};
 }
 
 TEST(closing_ends_by_its_deadline) {
-  service_t *service = service_judging(says_nothing, NULL);
-  apns_session_t *session = looping_session(service, NULL);
+  owned(service) service = service_replying(.action = SERVE_SILENCE);
+  owned(session) session = push_looping_where(service, tuning->reconnect_pause_max_ms = 1);
   send_range(session, 0, 5);
   until_done(session, apns_session_connect(session, &error));
   until_done(session, apns_session_flush(session, &error));
@@ -94,21 +76,15 @@ TEST(closing_ends_by_its_deadline) {
   assert_counts(session, 5, 0, 0, 5, 0);
   assert_ok(apns_session_close(session, 0, &error));
   assert_false(is_readable(apns_session_fd(session)));
-  push_end(session, service);
-}
-
-static service_reply_t is_gone(void *context, const service_push_t *push) {
-  (void)context, (void)push;
-  return (service_reply_t){.status = 410, .body = "{\"reason\":\"Unregistered\"}"};
 }
 
 /* The feedback list of a session is read without I/O, so there is no descriptor to watch. */
 TEST(the_sessions_own_feedback_needs_no_descriptor) {
-  service_t *service = service_judging(is_gone, NULL);
-  apns_session_t *session = looping_session(service, NULL);
+  owned(service) service = service_replying(.status = 410, .body = "{\"reason\":\"Unregistered\"}");
+  owned(session) session = push_looping_where(service, tuning->reconnect_pause_max_ms = 1);
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
-  apns_feedback_t *feedback = NULL;
+  owned(feedback) feedback = NULL;
   options.session = session;
   options.peer.nonblocking = 1;
   assert_ok(apns_feedback_open(&options, NULL, &feedback, &error));
@@ -118,6 +94,4 @@ TEST(the_sessions_own_feedback_needs_no_descriptor) {
   until_done(session, apns_session_drain(session, 0, NULL, &error));
   assert_ok(apns_feedback_next(feedback, &tuple, &error));
   assert_status(APNS_DONE, apns_feedback_next(feedback, &tuple, &error));
-  apns_feedback_free(feedback);
-  push_end(session, service);
 }

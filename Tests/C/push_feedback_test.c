@@ -46,9 +46,8 @@ static apns_feedback_t *feedback_of(apns_session_t *session) {
 }
 
 static void read_list(apns_session_t *session) {
-  apns_feedback_t *feedback = feedback_of(session);
+  owned(feedback) feedback = feedback_of(session);
   clean_up(feedback);
-  apns_feedback_free(feedback);
 }
 
 /* Every third device is gone, since a different time each and later with each round. */
@@ -77,16 +76,14 @@ static service_reply_t judge(void *context, const service_push_t *push) {
 }
 
 static service_t *service_with(gone_t *gone) {
-  const service_options_t options = {.judge = judge, .context = gone};
-  return service_start(&options);
+  return service_start(&(service_options_t){.judge = judge, .context = gone});
 }
 
 TEST(the_list_is_that_of_the_410s) {
   gone_t gone = {.every = 3};
-  service_t *service = service_with(&gone);
-  apns_session_t *session = push_session(service, NULL);
-  send_range(session, 0, 100);
-  drain(session);
+  owned(service) service = service_with(&gone);
+  owned(session) session = push_session(service, NULL);
+  send_and_drain(session, 0, 100);
   read_list(session);
   assert_int_equal(registry.count, 34);
   for (size_t index = 0; index < registry.count; index++) {
@@ -107,17 +104,15 @@ TEST(the_list_is_that_of_the_410s) {
     told++;
   }
   assert_int_equal(told, 34);
-  push_end(session, service);
 }
 
 TEST(one_call_takes_one_device) {
   gone_t gone = {.every = 3};
-  service_t *service = service_with(&gone);
-  apns_session_t *session = push_session(service, NULL);
+  owned(service) service = service_with(&gone);
+  owned(session) session = push_session(service, NULL);
   apns_gone_device_t device = APNS_GONE_DEVICE_INIT;
   assert_status(APNS_DONE, apns_session_next_gone(session, &device, &error));
-  send_range(session, 0, 100);
-  drain(session);
+  send_and_drain(session, 0, 100);
   bool found[100] = {false};
   for (size_t count = 0; count < 33; count++) {
     size_t n;
@@ -141,20 +136,15 @@ TEST(one_call_takes_one_device) {
   device.size = 0;
   assert_fails(APNS_ERR_ARGUMENT, apns_session_next_gone(session, &device, &error),
                "apns_gone_device_t.size");
-  push_end(session, service);
 }
 
 TEST(each_device_is_listed_once_with_the_last_time) {
   gone_t gone = {.every = 1};
-  service_t *service = service_with(&gone);
-  apns_session_t *session = push_session(service, NULL);
-  for (gone.round = 0; gone.round < 3; gone.round++) {
-    send_range(session, 0, 20);
-    drain(session);
-  }
+  owned(service) service = service_with(&gone);
+  owned(session) session = push_session(service, NULL);
+  for (gone.round = 0; gone.round < 3; gone.round++) send_and_drain(session, 0, 20);
   gone.round = 1; /* And an earlier one changes nothing. */
-  send_range(session, 0, 20);
-  drain(session);
+  send_and_drain(session, 0, 20);
   read_list(session);
   assert_int_equal(registry.count, 20);
   for (size_t n = 0; n < 20; n++) {
@@ -162,56 +152,48 @@ TEST(each_device_is_listed_once_with_the_last_time) {
     assert_int_equal(registry.found[n].gone, 1400002000 + n);
   }
   /* Once taken, it can be reported again. */
-  send_range(session, 0, 1);
-  drain(session);
+  send_and_drain(session, 0, 1);
   read_list(session);
   assert_int_equal(registry.count, 1);
-  push_end(session, service);
 }
 
 TEST(what_is_not_taken_stays) {
   gone_t gone = {.every = 1};
-  service_t *service = service_with(&gone);
-  apns_session_t *session = push_session(service, NULL);
+  owned(service) service = service_with(&gone);
+  owned(session) session = push_session(service, NULL);
   apns_feedback_t *feedback = feedback_of(session);
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
   assert_int_equal(apns_feedback_next(feedback, &tuple, NULL), APNS_DONE);
-  send_range(session, 0, 5);
-  drain(session);
+  send_and_drain(session, 0, 5);
   /* Later entries are there for a feedback that had reached its end. */
   assert_int_equal(apns_feedback_next(feedback, &tuple, NULL), APNS_OK);
   apns_feedback_free(feedback);
   read_list(session);
   assert_int_equal(registry.count, 4);
   for (size_t n = 0; n < 4; n++) assert_true(registry.found[n].gone != tuple.timestamp);
-  push_end(session, service);
 }
 
 TEST(the_list_outlives_the_session) {
   gone_t gone = {.every = 2};
-  service_t *service = service_with(&gone);
+  owned(service) service = service_with(&gone);
   apns_session_t *session = push_session(service, NULL);
   send_range(session, 0, 10);
   assert_ok(apns_session_close(session, AMPLE_MS, &error));
-  apns_feedback_t *feedback = feedback_of(session);
+  owned(feedback) feedback = feedback_of(session);
   apns_session_free(session);
   clean_up(feedback);
   assert_int_equal(registry.count, 5);
-  apns_feedback_free(feedback);
-  service_end(service);
 }
 
 static void check_one(int status, const char *body, size_t listed) {
   gone_t gone = {.every = 1, .status = status, .body = body};
-  service_t *service = service_with(&gone);
-  apns_session_t *session = push_session(service, NULL);
+  owned(service) service = service_with(&gone);
+  owned(session) session = push_session(service, NULL);
   const uint32_t before = (uint32_t)time(NULL);
-  send_range(session, 0, 1);
-  drain(session);
+  send_and_drain(session, 0, 1);
   read_list(session);
   assert_int_equal(registry.count, listed);
   if (listed) assert_in_range(registry.found[0].gone, before, time(NULL));
-  push_end(session, service);
 }
 
 TEST(only_what_apns_says_is_gone) {
@@ -238,14 +220,12 @@ TEST(long_answers_are_read) {
       snprintf(body, sizeof body, forms[form], rest, filling);
       assert_int_equal(strlen(body), lengths[index]);
       gone_t gone = {.every = 1, .body = body, .is_long = true};
-      service_t *service = service_with(&gone);
-      apns_session_t *session = push_session(service, NULL);
-      send_range(session, 0, 2);
-      drain(session);
+      owned(service) service = service_with(&gone);
+      owned(session) session = push_session(service, NULL);
+      send_and_drain(session, 0, 2);
       const bool is_read = lengths[index] <= 4096;
       for (int n = 0; n < 2; n++) {
-        apns_event_t event = APNS_EVENT_INIT;
-        assert_ok(apns_session_next_event(session, &event, 0, &error));
+        apns_event_t event = one_event(session);
         assert_int_equal(event.kind, APNS_EVENT_REJECTED);
         assert_int_equal(event.http_status, 410);
         assert_string_equal(event.reason_text, is_read ? "Unregistered" : "");
@@ -253,20 +233,18 @@ TEST(long_answers_are_read) {
       }
       read_list(session);
       assert_int_equal(registry.count, is_read ? 2 : 0);
-      push_end(session, service);
     }
 }
 
 TEST(memory_is_bounded) {
   if (getenv("APNS_TESTS_LIGHT")) skip();
   gone_t gone = {.every = 1};
-  service_t *service = service_with(&gone);
+  owned(service) service = service_with(&gone);
   apns_session_options_t options = push_options(service);
-  apns_session_t *session = push_session(service, &options);
+  owned(session) session = push_session(service, &options);
   for (size_t from = 0; from < 66000; from += 1000) {
     apns_event_t event = APNS_EVENT_INIT;
-    send_range(session, from, from + 1000);
-    drain(session);
+    send_and_drain(session, from, from + 1000);
     while (apns_session_next_event(session, &event, 0, NULL) == APNS_OK) {
     }
   }
@@ -277,12 +255,10 @@ TEST(memory_is_bounded) {
     assert_true(registry.found[n].number > registry.found[n - 1].number);
   while (missing < registry.count && registry.found[missing].number == missing) missing++;
   /* The others are reported with the next push to them. */
-  send_range(session, missing, missing + 1);
-  drain(session);
+  send_and_drain(session, missing, missing + 1);
   read_list(session);
   assert_int_equal(registry.count, 1);
   assert_int_equal(registry.found[0].number, missing);
-  push_end(session, service);
 }
 
 /* The same call and the same loop over the binary interface. */
@@ -290,24 +266,15 @@ TEST(a_binary_session_has_the_service) {
   uint8_t list[38] = {0x53, 0x72, 0x4E, 0x00, 0, 32};
   memcpy(list + 6, notification(7)->token, 32);
   const gateway_step_t script[] = {SAY(list, sizeof list), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
-  apns_session_t *session = session_to(gateway, NULL);
-  apns_credentials_t *credentials = provider_credentials();
-  apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
-  apns_feedback_t *feedback = NULL;
-  options.peer.host = "127.0.0.1";
-  options.peer.port = gateway_port(gateway);
-  options.session = session;
-  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
+  owned(session) session = session_to(gateway, NULL);
+  owned(feedback) feedback = feedback_where(gateway, options.session = session);
   clean_up(feedback);
   assert_int_equal(registry.count, 1);
   assert_int_equal(registry.found[0].number, 7);
   apns_gone_device_t device = APNS_GONE_DEVICE_INIT;
   assert_fails(APNS_ERR_ARGUMENT, apns_session_next_gone(session, &device, &error),
                "the feedback service lists the devices");
-  apns_feedback_free(feedback);
-  apns_credentials_free(credentials);
-  session_end(session, gateway);
 }
 
 typedef struct family {
@@ -333,14 +300,12 @@ static int uses_the_parents(void *argument) {
 TEST(a_child_has_none) {
   skip_unless_pages_are_wiped_on_fork();
   gone_t gone = {.every = 1};
-  service_t *service = service_with(&gone);
-  apns_session_t *session = push_session(service, NULL);
-  send_range(session, 0, 3);
-  drain(session);
+  owned(service) service = service_with(&gone);
+  owned(session) session = push_session(service, NULL);
+  send_and_drain(session, 0, 3);
   family_t family = {.session = session, .feedback = feedback_of(session)};
   assert_child_is_fine(uses_the_parents, &family);
   clean_up(family.feedback);
   assert_int_equal(registry.count, 3);
   apns_feedback_free(family.feedback);
-  push_end(session, service);
 }

@@ -89,18 +89,15 @@ static service_reply_t judge_with_sizes(void *context, const service_push_t *pus
 static void check_drawn(uint32_t table_size_and_one, size_t every, size_t count) {
   const service_options_t options = {
       .judge = judge_with_sizes, .context = &every, .table_size_and_one = table_size_and_one};
-  service_t *service = service_start(&options);
-  apns_session_options_t given = push_options(service);
-  given.outcomes = APNS_OUTCOMES_FAILURES;
-  apns_session_t *session = push_session(service, &given);
+  owned(service) service = service_start(&options);
+  apns_session_t *session = push_session_where(service, options.outcomes = APNS_OUTCOMES_FAILURES);
   drawn_t drawn;
   for (size_t n = 0; n < count; n++)
     assert_ok(apns_session_send(session, notification_drawn(n, &drawn),
                                 n % 97 == 96 || n + 1 == count ? 0 : APNS_SEND_MORE, NULL, &error));
   drain(session);
   assert_counts(session, count, count, 0, 0, 0);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   assert_int_equal(service_connections(service), 1);
   assert_int_equal(service_count(service), count);
   char authority[32];
@@ -118,7 +115,6 @@ static void check_drawn(uint32_t table_size_and_one, size_t every, size_t count)
     assert_string_equal(push->id, drawn.id);
     assert_string_equal(push->authorization, "");
   }
-  service_free(service);
 }
 
 TEST(fields_arrive_as_they_were_said) { check_drawn(0, 0, as_many_as(20000, 1000)); }
@@ -133,8 +129,8 @@ TEST(fields_arrive_while_that_changes) { check_drawn(0, 50, as_many_as(5000, 500
 
 /* An invalid value is refused where it is set: a session's topic when the session is made. */
 TEST(what_cannot_be_asked) {
-  service_t *service = service_start(NULL);
-  apns_credentials_t *credentials = provider_credentials();
+  owned(service) service = service_start(NULL);
+  owned(credentials) credentials = provider_credentials();
   char long_topic[300];
   memset(long_topic, 'x', sizeof long_topic - 1);
   long_topic[sizeof long_topic - 1] = 0;
@@ -154,7 +150,6 @@ TEST(what_cannot_be_asked) {
                 topics[index][1]);
     assert_null(session);
   }
-  apns_credentials_free(credentials);
   apns_session_t *session = push_session(service, NULL);
 #define REFUSED(change, status, text)                                                     \
   do {                                                                                    \
@@ -197,18 +192,14 @@ TEST(what_cannot_be_asked) {
   push.expiry = APNS_EXPIRY_ONCE;
   assert_ok(apns_session_send(session, &push, 0, NULL, &error));
   drain(session);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   assert_string_equal(service_push(service, 0)->expiration, "0");
-  service_free(service);
 }
 
 /* The checks are those of the binary interface. */
 TEST(checks_by_http2) {
-  service_t *service = service_start(NULL);
-  apns_session_options_t options = push_options(service);
-  options.checks = APNS_CHECK_ALL;
-  apns_session_t *session = push_session(service, &options);
+  owned(service) service = service_start(NULL);
+  owned(session) session = push_session_where(service, options.checks = APNS_CHECK_ALL);
   apns_notification_t push = *notification(1);
   push.payload = "{\"aps\":{\"badge\":\"3\"}}", push.payload_length = 21;
   assert_fails(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error),
@@ -221,8 +212,7 @@ TEST(checks_by_http2) {
   assert_fails(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error),
                "looks like a duration");
   assert_int_equal(error.reject, APNS_REJECT_PROCESSING_ERROR);
-  apns_payload_t *payload = NULL;
-  assert_ok(apns_payload_new(NULL, &payload, &error));
+  owned(payload) payload = payload_with(NULL);
   push.payload = NULL, push.payload_length = 0;
   assert_fails(APNS_ERR_ARGUMENT,
                apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error),
@@ -231,8 +221,6 @@ TEST(checks_by_http2) {
   assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error));
   drain(session);
   assert_int_equal(stats_of(session).taken, 2);
-  apns_payload_free(payload);
-  push_end(session, service);
 }
 
 /* ---- What is answered ----------------------------------------------------- */
@@ -280,12 +268,10 @@ static service_reply_t judge_by_fields(void *context, const service_push_t *push
 TEST(an_answer_is_formed_like_one) {
   const size_t count = 5 * ANSWERS;
   const service_options_t options = {.judge = judge_by_fields};
-  service_t *service = service_start(&options);
-  apns_session_options_t given = push_options(service);
-  given.delivery = APNS_DELIVERY_AT_MOST_ONCE;
-  apns_session_t *session = push_session(service, &given);
-  send_range(session, 0, count);
-  drain(session);
+  owned(service) service = service_start(&options);
+  owned(session) session =
+      push_session_where(service, options.delivery = APNS_DELIVERY_AT_MOST_ONCE);
+  send_and_drain(session, 0, count);
   for (size_t n = 0; n < count; n++) {
     apns_event_t event = one_event(session);
     size_t which = (size_t)(uintptr_t)event.user_data - 1;
@@ -298,7 +284,6 @@ TEST(an_answer_is_formed_like_one) {
       assert_string_equal(event.apns_id, "5e2a60c0-0000-4000-8000-00000000000a");
   }
   assert_int_equal(stats_of(session).connects, 1);
-  push_end(session, service);
 }
 
 static service_reply_t judge_with_a_hostile_reason(void *context, const service_push_t *push) {
@@ -311,13 +296,11 @@ static service_reply_t judge_with_a_hostile_reason(void *context, const service_
 
 /* It may come to stand in a log, or on a terminal. */
 TEST(a_reason_that_would_not_stay_in_its_line) {
-  const service_options_t options = {.judge = judge_with_a_hostile_reason};
-  service_t *service = service_start(&options);
-  apns_session_t *session = push_session(service, NULL);
-  send_range(session, 0, 1);
-  drain(session);
+  owned(service) service =
+      service_start(&(service_options_t){.judge = judge_with_a_hostile_reason});
+  owned(session) session = push_session(service, NULL);
+  send_and_drain(session, 0, 1);
   assert_string_equal(one_event(session).reason_text, "Bad?Device???[2J???? \xC3\xA4");
-  push_end(session, service);
 }
 
 /* ---- Push type and topic ---------------------------------------------------- */
@@ -376,21 +359,19 @@ TEST(type_and_topic_that_are_not_said) {
       {{"{\"mdm\":\"p\"}", "com.apple.mgmt.External.7", 0}, "mdm", "com.apple.mgmt.External.7"},
   };
 #define CASES (sizeof cases / sizeof *cases)
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_t *session = session_of_app(service, -1);
   for (size_t index = 0; index < CASES; index++) {
     const apns_notification_t push = telling(&cases[index].told);
     assert_ok(apns_session_send(session, &push, 0, NULL, &error));
   }
   drain(session);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   for (size_t index = 0; index < CASES; index++) {
     assert_string_equal(service_push(service, index)->push_type, cases[index].type);
     assert_string_equal(service_push(service, index)->topic, cases[index].topic);
   }
 #undef CASES
-  service_free(service);
 }
 
 /* A missing type and topic come from the certificate, by its names and its extensions. */
@@ -418,27 +399,26 @@ TEST(type_and_topic_of_the_certificate) {
       {{.user_id = "a.voip", .topics = all}, false, "a.voip.voip", "{}", 0, "voip", "a.voip.voip"},
   };
 #define CASES (sizeof cases / sizeof *cases)
-  service_t *service = service_start(NULL);
-  EVP_PKEY *key = keychain_key(false);
+  owned(service) service = service_start(NULL);
+  owned(key) key = keychain_key(false);
   for (size_t index = 0; index < CASES; index++) {
     push_certificate_t traits = cases[index].certificate;
     traits.name = "Provider";
-    X509 *certificate = keychain_certificate(&traits, key);
+    owned(certificate) certificate = keychain_certificate(&traits, key);
     if (cases[index].is_for_voip)
       keychain_extend(certificate, "1.2.840.113635.100.6.3.4", "\x05\x00", 2);
     BIO *bio = BIO_new(BIO_s_mem());
     PEM_write_bio_X509(bio, certificate);
     PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL);
     char *start;
-    apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
-    options.ca_file = identities_make()->root.certificate_file;
+    apns_credentials_options_t options = trusting();
     options.certificate_length = (size_t)BIO_get_mem_data(bio, &start);
     options.certificate_bytes = start;
-    apns_credentials_t *credentials = credentials_of(&options);
+    owned(credentials) credentials = credentials_of(&options);
     apns_session_options_t given = push_options(service);
     given.topic = cases[index].session_topic;
     given.checks = APNS_CHECK_ALL;
-    apns_session_t *session = session_with(&given, credentials);
+    owned(session) session = session_with(&given, credentials);
     told_t told = {cases[index].payload, NULL, cases[index].said};
     apns_notification_t push = telling(&told);
     assert_ok(apns_session_send(session, &push, 0, NULL, &error));
@@ -448,19 +428,14 @@ TEST(type_and_topic_of_the_certificate) {
       assert_fails(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error),
                    "push_type is background, but the certificate is for ");
     drain(session);
-    apns_session_free(session);
-    apns_credentials_free(credentials);
     BIO_free(bio);
-    X509_free(certificate);
   }
-  EVP_PKEY_free(key);
   service_stop(service);
   for (size_t index = 0; index < CASES; index++) {
     assert_string_equal(service_push(service, index)->push_type, cases[index].type);
     assert_string_equal(service_push(service, index)->topic, cases[index].topic);
   }
 #undef CASES
-  service_free(service);
 }
 
 /* A builder without a limit has that of the push. */
@@ -476,14 +451,13 @@ TEST(a_builders_limit_follows_the_push_type) {
       {APNS_PUSH_TYPE_DEFAULT, "com.example.chess.voip", APNS_PAYLOAD_MAX_VOIP},
   };
   const size_t count = sizeof cases / sizeof *cases;
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_t *session = session_of_app(service, -1);
   apns_payload_options_t options = APNS_PAYLOAD_OPTIONS_INIT;
-  apns_payload_t *payload = NULL;
   static char text[6000];
   memset(text, 'x', sizeof text);
   options.truncate = 1;
-  assert_ok(apns_payload_new(&options, &payload, &error));
+  owned(payload) payload = payload_with(&options);
   assert_ok(apns_payload_set_string(payload, APNS_KEY_ALERT, text, sizeof text, &error));
   for (size_t index = 0; index < count; index++) {
     apns_notification_t push = *notification(1);
@@ -495,17 +469,14 @@ TEST(a_builders_limit_follows_the_push_type) {
     assert_int_equal(cut, 23 + sizeof text - cases[index].most);
     drain(session);
   }
-  apns_payload_free(payload);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   for (size_t index = 0; index < count; index++)
     assert_int_equal(service_push(service, index)->payload_length, cases[index].most);
-  service_free(service);
 }
 
 TEST(hex_is_no_token) {
   static const char hex[] = "5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0E412";
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_t *session = session_of_app(service, -1);
   apns_notification_t push = *notification(1);
   push.token = hex, push.token_length = 64;
@@ -517,17 +488,14 @@ TEST(hex_is_no_token) {
   push.token_length = 63;
   assert_ok(apns_session_send(session, &push, 0, NULL, &error));
   drain(session);
-  apns_session_free(session);
-  service_stop(service);
-  service_free(service);
+  push_stop(session, service);
 }
 
 /* A builder knows what it builds before the payload is written. */
 TEST(a_builders_live_activity) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_t *session = session_of_app(service, APNS_CHECK_ALL);
-  apns_payload_t *payload = NULL;
-  assert_ok(apns_payload_new(NULL, &payload, &error));
+  owned(payload) payload = payload_with(NULL);
   assert_ok(apns_payload_set_integer(payload, APNS_KEY_TIMESTAMP, 1800000000, &error));
   assert_ok(apns_payload_set_string(payload, APNS_KEY_EVENT, "end", 3, &error));
   apns_notification_t push = *notification(1);
@@ -558,15 +526,12 @@ TEST(a_builders_live_activity) {
   push.push_type = APNS_PUSH_TYPE_WIDGETS;
   assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error));
   drain(session);
-  apns_payload_free(payload);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   assert_string_equal(service_push(service, 0)->push_type, "liveactivity");
   assert_string_equal(service_push(service, 1)->push_type, "liveactivity");
   assert_string_equal(service_push(service, 1)->topic, "com.example.app.push-type.liveactivity");
   assert_string_equal(service_push(service, 2)->topic, "com.example.app.push-type.widgets");
   assert_string_equal(service_push(service, 2)->payload, CHANGED);
-  service_free(service);
 }
 
 /* Payloads that the service refuses for their topic, and payloads that a device ignores. */
@@ -623,7 +588,7 @@ TEST(what_does_not_fit_is_refused_where_asked_for) {
       {"{\"container-identifier\":\"c\"}", "a.pushkit.fileprovider", 0},
   };
 #define FINE (sizeof fine / sizeof *fine)
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_t *session = session_of_app(service, APNS_CHECK_PAYLOAD);
   for (size_t index = 0; index < WRONG; index++) {
     const apns_notification_t push = telling(&wrong[index].told);
@@ -647,8 +612,6 @@ TEST(what_does_not_fit_is_refused_where_asked_for) {
     assert_ok(apns_session_send(session, &push, 0, NULL, &error));
   }
   drain(session);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   assert_int_equal(service_count(service), FINE + WRONG);
-  service_free(service);
 }

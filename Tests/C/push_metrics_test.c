@@ -5,18 +5,6 @@
 #include "clock.h"
 #include "pushing.h"
 
-static apns_session_metrics_t metrics_of(const apns_session_t *session) {
-  apns_session_metrics_t metrics = APNS_SESSION_METRICS_INIT;
-  assert_ok(apns_session_metrics(session, &metrics, &error));
-  return metrics;
-}
-
-static uint64_t sum(const uint64_t *places, size_t count) {
-  uint64_t sum = 0;
-  while (count > 0) sum += places[--count];
-  return sum;
-}
-
 /* Checks everything that holds for a session that has drained. */
 static apns_session_metrics_t checked(const apns_session_t *session) {
   const apns_session_metrics_t metrics = metrics_of(session);
@@ -57,10 +45,9 @@ static service_reply_t by_number(void *context, const service_push_t *push) {
 }
 
 TEST(answers_by_reason) {
-  service_t *service = service_judging(by_number, NULL);
-  apns_session_t *session = push_session(service, NULL);
-  send_range(session, 0, 100);
-  drain(session);
+  owned(service) service = service_judging(by_number, NULL);
+  owned(session) session = push_session(service, NULL);
+  send_and_drain(session, 0, 100);
   const apns_session_metrics_t metrics = checked(session);
   assert_int_equal(metrics.responses, 100);
   assert_int_equal(metrics.classes[2], 96);
@@ -71,7 +58,6 @@ TEST(answers_by_reason) {
   assert_memory_equal(metrics.reasons, metrics.rejected_reasons, sizeof metrics.reasons);
   assert_int_equal(metrics.open, 1);
   assert_int_equal(metrics.tokens, 0);
-  push_end(session, service);
 }
 
 /* The clock moves by this much before the response, and real time adds a little. */
@@ -83,14 +69,13 @@ static service_reply_t take_time(void *context, const service_push_t *push) {
 }
 
 TEST(an_answer_counts_where_its_time_belongs) {
-  service_t *service = service_judging(take_time, NULL);
-  apns_session_t *session = push_session(service, NULL);
+  owned(service) service = service_judging(take_time, NULL);
+  owned(session) session = push_session(service, NULL);
   uint64_t expected_us = 0;
   for (size_t n = 0; n < 3; n++) {
     const apns_session_metrics_t before = metrics_of(session);
     const int64_t start = clock_ms();
-    send_range(session, n, n + 1);
-    drain(session);
+    send_and_drain(session, n, n + 1);
     const uint64_t most_us = (uint64_t)(clock_ms() - start + 1) * 1000;
     const apns_session_metrics_t after = checked(session);
     const uint64_t took = after.response_us - before.response_us;
@@ -104,7 +89,6 @@ TEST(an_answer_counts_where_its_time_belongs) {
     expected_us += took;
     assert_int_equal(after.response_us, expected_us);
   }
-  push_end(session, service);
 }
 
 /* A batch that is answered late: each answer took as long. */
@@ -115,22 +99,19 @@ static service_reply_t hold_the_first(void *context, const service_push_t *push)
 }
 
 TEST(a_batch_waits_for_its_answers_together) {
-  service_t *service = service_judging(hold_the_first, NULL);
-  apns_session_t *session = push_session(service, NULL);
+  owned(service) service = service_judging(hold_the_first, NULL);
+  owned(session) session = push_session(service, NULL);
   assert_ok(apns_session_connect(session, &error));
   /* The service's SETTINGS come with the first answer at the latest, so one goes ahead. */
-  send_range(session, 7, 8);
-  drain(session);
+  send_and_drain(session, 7, 8);
   const apns_session_metrics_t before = checked(session);
-  for (size_t n = 0; n < 50; n++)
-    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error));
+  hold_range(session, 0, 50);
   drain(session);
   const apns_session_metrics_t after = checked(session);
   uint64_t slow_ones = 0;
   for (size_t n = 0; n < APNS_METRICS_TIMES; n++)
     if (apns_metrics_bound_us(n) >= 3000000) slow_ones += after.times[n] - before.times[n];
   assert_int_equal(slow_ones, 50);
-  push_end(session, service);
 }
 
 /* ---- Resent ----------------------------------------------------------------------- */
@@ -143,35 +124,25 @@ static service_reply_t refuse_once(void *context, const service_push_t *push) {
 
 TEST(what_an_answer_asks_for_again) {
   _Atomic size_t seen = 0;
-  service_t *service = service_judging(refuse_once, &seen);
-  apns_session_t *session = push_session(service, NULL);
-  send_range(session, 0, 10);
-  drain(session);
+  owned(service) service = service_judging(refuse_once, &seen);
+  owned(session) session = push_session(service, NULL);
+  send_and_drain(session, 0, 10);
   const apns_session_metrics_t metrics = checked(session);
   assert_int_equal(metrics.retries_asked, 1);
   assert_int_equal(metrics.reasons[APNS_REASON_TOO_MANY_REQUESTS], 1);
   assert_int_equal(sum(metrics.rejected_reasons, APNS_METRICS_REASONS), 0);
   assert_int_equal(metrics.responses, 11);
   assert_int_equal(metrics.classes[4], 1);
-  push_end(session, service);
-}
-
-static service_reply_t refuse_always(void *context, const service_push_t *push) {
-  (void)context, (void)push;
-  return (service_reply_t){.status = 429, .body = "{\"reason\":\"TooManyRequests\"}"};
 }
 
 TEST(what_is_given_up_is_no_retry) {
-  service_t *service = service_judging(refuse_always, NULL);
-  apns_session_options_t options = push_options(service);
-  tuning_of(&options)->retry_timeout_ms = -1;
-  apns_session_t *session = push_session(service, &options);
-  send_range(session, 0, 1);
-  drain(session);
+  owned(service) service =
+      service_replying(.status = 429, .body = "{\"reason\":\"TooManyRequests\"}");
+  owned(session) session = push_session_where(service, tuning->retry_timeout_ms = -1);
+  send_and_drain(session, 0, 1);
   const apns_session_metrics_t metrics = checked(session);
   assert_int_equal(metrics.retries_asked, 0);
   assert_int_equal(metrics.rejected_reasons[APNS_REASON_TOO_MANY_REQUESTS], 1);
-  push_end(session, service);
 }
 
 static service_reply_t drop_or_leave(void *context, const service_push_t *push) {
@@ -183,10 +154,9 @@ TEST(what_is_lost_and_what_was_not_looked_at) {
   static const service_action_t actions[] = {SERVE_DROP, SERVE_GOODBYE_AND_DROP, SERVE_RESET};
   for (size_t index = 0; index < 3; index++) {
     service_action_t action = actions[index];
-    service_t *service = service_judging(drop_or_leave, &action);
-    apns_session_t *session = push_session(service, NULL);
-    send_range(session, 0, 20);
-    drain(session);
+    owned(service) service = service_judging(drop_or_leave, &action);
+    owned(session) session = push_session(service, NULL);
+    send_and_drain(session, 0, 20);
     const apns_session_metrics_t metrics = checked(session);
     assert_int_equal(metrics.retries_asked, 0);
     assert_int_equal(metrics.goaways, action == SERVE_GOODBYE_AND_DROP);
@@ -197,7 +167,6 @@ TEST(what_is_lost_and_what_was_not_looked_at) {
     }
     /* The reset's code is NO_ERROR unless the test sets another. */
     assert_int_equal(metrics.resets, 0);
-    push_end(session, service);
   }
 }
 
@@ -212,33 +181,29 @@ TEST(streams_that_the_service_resets) {
   static const uint32_t errors[] = {2, 7};
   for (size_t index = 0; index < 2; index++) {
     uint32_t error = errors[index];
-    service_t *service = service_judging(reset_one, &error);
-    apns_session_t *session = push_session(service, NULL);
-    send_range(session, 0, 10);
-    drain(session);
+    owned(service) service = service_judging(reset_one, &error);
+    owned(session) session = push_session(service, NULL);
+    send_and_drain(session, 0, 10);
     const apns_session_metrics_t metrics = checked(session);
     assert_int_equal(metrics.resets, 1);
     assert_int_equal(metrics.resends_in_doubt, index == 0);
     assert_int_equal(metrics.resends_unprocessed, index == 1);
-    push_end(session, service);
   }
 }
 
 /* ---- Connections ------------------------------------------------------------------ */
 
 TEST(pings_count) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_t *session = push_session(service, NULL);
   for (size_t n = 0; n < 2; n++) {
-    send_range(session, n, n + 1);
-    drain(session);
+    send_and_drain(session, n, n + 1);
     clock_forward(3601 * 1000);
   }
   const apns_session_metrics_t metrics = checked(session);
   push_stop(session, service);
   assert_int_equal(metrics.pings, service_pings(service));
   assert_int_equal(metrics.pings, 1);
-  service_free(service);
 }
 
 static service_reply_t say_nothing(void *context, const service_push_t *push) {
@@ -247,12 +212,11 @@ static service_reply_t say_nothing(void *context, const service_push_t *push) {
 }
 
 TEST(connections_by_their_state) {
-  service_t *service = service_start(NULL);
-  apns_session_t *session = push_session(service, NULL);
+  owned(service) service = service_start(NULL);
+  owned(session) session = push_session(service, NULL);
   assert_int_equal(metrics_of(session).open, 0);
   assert_int_equal(metrics_of(session).free_streams, 0);
-  send_range(session, 0, 1);
-  drain(session);
+  send_and_drain(session, 0, 1);
   apns_session_metrics_t metrics = checked(session);
   assert_int_equal(metrics.open, 1);
   assert_int_equal(metrics.connecting + metrics.draining + metrics.standby, 0);
@@ -262,17 +226,13 @@ TEST(connections_by_their_state) {
   assert_int_equal(metrics_of(session).open, 0);
   assert_int_equal(metrics_of(session).free_streams, 0);
   assert_int_equal(metrics_of(session).responses, 1);
-  push_end(session, service);
 }
 
 /* The response to one notification is missing while others come: its stream times out. */
 TEST(an_answer_that_is_overdue_counts) {
-  service_t *service = service_judging(say_nothing, NULL);
-  apns_session_options_t options = push_options(service);
-  tuning_of(&options)->answer_timeout_ms = 3000;
-  apns_session_t *session = push_session(service, &options);
-  send_range(session, 0, 1);
-  drain(session);
+  owned(service) service = service_judging(say_nothing, NULL);
+  owned(session) session = push_session_where(service, tuning->answer_timeout_ms = 3000);
+  send_and_drain(session, 0, 1);
   send_range(session, 1, 2);
   for (size_t n = 2; n < 8; n++) {
     clock_forward(1000);
@@ -283,5 +243,4 @@ TEST(an_answer_that_is_overdue_counts) {
   const apns_session_metrics_t metrics = checked(session);
   assert_int_equal(metrics.timeouts, 1);
   assert_int_equal(metrics.resends_in_doubt, 1);
-  push_end(session, service);
 }

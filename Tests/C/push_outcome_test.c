@@ -26,10 +26,8 @@ static apns_event_t push_nth(apns_session_t *session, size_t n, int32_t timeout_
 /* ---- HTTP/2 ------------------------------------------------------------------------- */
 
 TEST(accepted_though_only_failures_are_reported) {
-  service_t *service = service_start(&(service_options_t){0});
-  apns_session_options_t options = push_options(service);
-  options.outcomes = APNS_OUTCOMES_FAILURES;
-  apns_session_t *session = push_session(service, &options);
+  owned(service) service = service_start(&(service_options_t){0});
+  owned(session) session = push_session_where(service, options.outcomes = APNS_OUTCOMES_FAILURES);
   for (size_t n = 0; n < 3; n++) {
     const apns_event_t event = push_nth(session, n, AMPLE_MS, APNS_EVENT_ACCEPTED);
     assert_int_equal(event.http_status, 200);
@@ -38,7 +36,6 @@ TEST(accepted_though_only_failures_are_reported) {
   assert_no_event(session);
   assert_counts(session, 3, 3, 0, 0, 0);
   assert_int_equal(stats_of(session).connects, 1);
-  push_end(session, service);
 }
 
 static service_reply_t judge_nth(void *context, const service_push_t *push) {
@@ -49,21 +46,20 @@ static service_reply_t judge_nth(void *context, const service_push_t *push) {
 
 TEST(rejected_with_its_reason) {
   size_t bad = 1;
-  service_t *service = service_judging(judge_nth, &bad);
-  apns_session_t *session = push_session(service, NULL);
+  owned(service) service = service_judging(judge_nth, &bad);
+  owned(session) session = push_session(service, NULL);
   push_nth(session, 0, AMPLE_MS, APNS_EVENT_ACCEPTED);
   const apns_event_t event = push_nth(session, 1, AMPLE_MS, APNS_EVENT_REJECTED);
   assert_int_equal(event.reason, APNS_REASON_UNREGISTERED);
   assert_int_equal(event.timestamp, 1700000000);
   assert_string_equal(event.reason_text, "Unregistered");
   assert_no_event(session);
-  push_end(session, service);
 }
 
 TEST(other_outcomes_stay_in_their_order) {
   size_t bad = 2;
-  service_t *service = service_judging(judge_nth, &bad);
-  apns_session_t *session = push_session(service, NULL);
+  owned(service) service = service_judging(judge_nth, &bad);
+  owned(session) session = push_session(service, NULL);
   send_range(session, 0, 4);
   push_nth(session, 4, AMPLE_MS, APNS_EVENT_ACCEPTED);
   drain(session);
@@ -73,7 +69,6 @@ TEST(other_outcomes_stay_in_their_order) {
   assert_event(session, APNS_EVENT_ACCEPTED, 0, 3);
   assert_event(session, APNS_EVENT_REJECTED, 0, 2);
   assert_no_event(session);
-  push_end(session, service);
 }
 
 /* The first is accepted at once, the others when the gate opens. */
@@ -175,39 +170,34 @@ TEST(in_slices_of_wait_max_ms) {
 }
 
 TEST(without_a_connection_nothing_is_taken) {
-  service_t *service = service_start(&(service_options_t){0});
-  apns_session_t *session = push_session(service, NULL);
+  owned(service) service = service_start(&(service_options_t){0});
+  owned(session) session = push_session(service, NULL);
   apns_event_t event;
   service_stop(service);
   assert_status(APNS_ERR_NETWORK, push(session, notification(0), AMPLE_MS, &event));
   assert_int_equal(event.kind, 0);
   assert_counts(session, 0, 0, 0, 0, 0);
-  apns_session_free(session);
-  service_free(service);
 }
 
 TEST(lost_on_the_way) {
   const service_reply_t drop = {.action = SERVE_DROP};
-  service_t *service = service_judging(judge_first, (void *)&drop);
+  owned(service) service = service_judging(judge_first, (void *)&drop);
   apns_session_options_t options = push_options(service);
-  apns_session_t *session = push_session(service, &options);
+  owned(session) session = push_session(service, &options);
   push_nth(session, 0, AMPLE_MS, APNS_EVENT_ACCEPTED); /* on the second connection */
   apns_session_free(session);
-  service_end(service);
+  service_free(service);
 
   service = service_judging(judge_first, (void *)&drop);
   options = push_options(service);
   options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   session = push_session(service, &options);
   push_nth(session, 0, AMPLE_MS, APNS_EVENT_UNKNOWN);
-  push_end(session, service);
 }
 
 TEST(calls_that_cannot_be) {
-  service_t *service = service_start(&(service_options_t){0});
-  apns_session_options_t options = push_options(service);
-  options.peer.nonblocking = 1;
-  apns_session_t *session = push_session(service, &options);
+  owned(service) service = service_start(&(service_options_t){0});
+  owned(session) session = push_session_where(service, options.peer.nonblocking = 1);
   apns_event_t event;
   assert_fails(APNS_ERR_ARGUMENT, push(session, notification(0), 0, &event), "nonblocking");
   apns_session_free(session);
@@ -221,14 +211,13 @@ TEST(calls_that_cannot_be) {
                "size");
   assert_fails(APNS_ERR_ARGUMENT, push(NULL, notification(0), 0, &event), "session");
   assert_counts(session, 0, 0, 0, 0, 0);
-  push_end(session, service);
 }
 
 TEST(full_of_other_outcomes) {
-  service_t *service = service_start(&(service_options_t){0});
+  owned(service) service = service_start(&(service_options_t){0});
   apns_session_options_t options = push_options(service);
   options.window_bytes = 16 << 10, tuning_of(&options)->payload_max = 512;
-  apns_session_t *session = push_session(service, &options);
+  owned(session) session = push_session(service, &options);
   apns_event_t event;
   size_t count = 0;
   while (!apns_session_send(session, notification(count), 0, NULL, &error)) count++;
@@ -237,7 +226,6 @@ TEST(full_of_other_outcomes) {
   while (!apns_session_next_event(session, &event, 0, &error)) {
   }
   push_nth(session, count, AMPLE_MS, APNS_EVENT_ACCEPTED);
-  push_end(session, service);
 }
 
 /* ---- The binary interface ----------------------------------------------------------- */
@@ -245,36 +233,28 @@ TEST(full_of_other_outcomes) {
 static const gateway_step_t polite[] = {TAKE_SENTINEL, NAME_LAST(2), END};
 
 TEST(proven_by_a_sentinel) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite, polite));
-  apns_session_options_t options = options_for(gateway);
-  options.outcomes = APNS_OUTCOMES_FAILURES;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(polite, polite));
+  owned(session) session = session_where(gateway, options.outcomes = APNS_OUTCOMES_FAILURES);
   for (size_t n = 0; n < 2; n++) push_nth(session, n, AMPLE_MS, APNS_EVENT_ACCEPTED);
   assert_no_event(session);
   assert_counts(session, 2, 2, 0, 0, 0);
-  session_end(session, gateway);
 }
 
 TEST(rejected_by_name_and_the_others_stay) {
   const gateway_step_t bad[] = {TAKE_SENTINEL, NAME_NTH(8, 3), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(bad, polite));
-  apns_session_options_t options = options_for(gateway);
-  options.outcomes = APNS_OUTCOMES_EACH;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(bad, polite));
+  owned(session) session = session_where(gateway, options.outcomes = APNS_OUTCOMES_EACH);
   send_range(session, 0, 3);
   const apns_event_t event = push_nth(session, 3, AMPLE_MS, APNS_EVENT_REJECTED);
   assert_int_equal(event.reject, APNS_REJECT_INVALID_TOKEN);
   for (size_t n = 0; n < 3; n++) assert_event(session, APNS_EVENT_ACCEPTED, 0, n);
   assert_no_event(session);
-  session_end(session, gateway);
 }
 
 TEST(unproven_when_time_is_over) {
   const gateway_step_t slow[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(slow, polite));
-  apns_session_options_t options = options_for(gateway);
-  options.outcomes = APNS_OUTCOMES_EACH;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(slow, polite));
+  owned(session) session = session_where(gateway, options.outcomes = APNS_OUTCOMES_EACH);
   send_range(session, 0, 1);
   push_nth(session, 1, 30, APNS_EVENT_UNKNOWN);
   /* Nothing goes out after the sentinel. */
@@ -284,18 +264,16 @@ TEST(unproven_when_time_is_over) {
   assert_event(session, APNS_EVENT_ACCEPTED, 0, 0);
   assert_no_event(session);
   assert_counts(session, 3, 2, 0, 0, 0);
-  session_end(session, gateway);
 }
 
 TEST(told_and_then_not_written_again) {
   const gateway_step_t silent[] = {TAKE_FRAMES(3), AWAIT(1), CLOSE_RST, END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(silent, polite));
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(silent, polite));
+  owned(session) session = session_to(gateway, NULL);
   send_range(session, 0, 2);
   push_nth(session, 2, 30, APNS_EVENT_UNKNOWN);
   gateway_signal(gateway);
   drain(session);
   assert_int_equal(notifications_in(gateway_heard(gateway, 1)), 2);
   assert_int_equal(stats_of(session).unknown, 1);
-  session_end(session, gateway);
 }

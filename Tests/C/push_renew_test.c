@@ -32,7 +32,7 @@ static void send_one(apns_session_t *session, size_t n, int flags) {
 static void check_many(bool loops, uint32_t connections, uint32_t streams) {
   const size_t count = as_many_as(100000, 3000);
   const service_options_t how = {.wants_certificate = true, .judge = judge, .streams = streams};
-  service_t *service = service_start(&how);
+  owned(service) service = service_start(&how);
   apns_session_options_t options = push_options(service);
   options.peer.nonblocking = loops;
   options.connections = connections;
@@ -43,7 +43,7 @@ static void check_many(bool loops, uint32_t connections, uint32_t streams) {
   assert_true(send_while_renewing(session, count, loops, send_one, first) > 0);
   push_stop(session, service);
   /* Each came once, and none with a certificate older than the current one when it was sent. */
-  uint8_t *came = calloc(count, 1);
+  owned(bytes) came = calloc(count, 1);
   assert_int_equal(service_count(service), count);
   for (size_t index = 0; index < count; index++) {
     const service_push_t *push = service_push(service, index);
@@ -54,8 +54,6 @@ static void check_many(bool loops, uint32_t connections, uint32_t streams) {
   }
   assert_int_equal(number_of_certificate(service_push(service, count - 1)->provider), RENEWALS);
   assert_int_equal(service_complaints(service), 0);
-  free(came);
-  service_free(service);
 }
 
 TEST(none_is_lost_and_none_comes_twice) {
@@ -79,8 +77,8 @@ static service_reply_t answer_others(void *context, const service_push_t *push) 
 
 /* The session waits for the responses on the old connection while the new one works. */
 TEST(the_old_connection_is_heard_to_its_end) {
-  const service_options_t how = {.wants_certificate = true, .judge = answer_others};
-  service_t *service = service_start(&how);
+  owned(service) service =
+      service_start(&(service_options_t){.wants_certificate = true, .judge = answer_others});
   apns_session_options_t options = push_options(service);
   tuning_of(&options)->answer_timeout_ms = (uint32_t)as_many_as(3000, 20000);
   options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
@@ -102,12 +100,11 @@ TEST(the_old_connection_is_heard_to_its_end) {
   push_stop(session, service);
   assert_int_equal(service_connections(service), 2);
   assert_int_equal(service_count(service), 5);
-  service_free(service);
 }
 
 /* A new connection is opened at once: the old one was unproductive, without anybody's fault. */
 TEST(an_unused_connection_is_replaced) {
-  service_t *service = strict_service();
+  owned(service) service = strict_service();
   apns_session_options_t options = push_options(service);
   tuning_of(&options)->reconnect_pause_max_ms = AMPLE_MS;
   apns_session_t *session = session_number_0(&options);
@@ -117,33 +114,29 @@ TEST(an_unused_connection_is_replaced) {
   }
   /* With a pause after each, twice as long each time, the last would be more than this. */
   const int64_t start = clock_ms();
-  send_range(session, 0, 3);
-  drain(session);
+  send_and_drain(session, 0, 3);
   assert_within(start, 3000);
   assert_counts(session, 3, 3, 0, 0, 0);
   assert_int_equal(stats_of(session).connects, RENEWALS + 1);
   push_stop(session, service);
   for (size_t n = 0; n < 3; n++)
     assert_int_equal(number_of_certificate(service_push(service, n)->provider), RENEWALS);
-  service_free(service);
 }
 
 TEST(before_the_first_connection) {
-  service_t *service = strict_service();
+  owned(service) service = strict_service();
   apns_session_options_t options = push_options(service);
   apns_session_t *session = session_number_0(&options);
   renew(session, 1);
-  send_range(session, 0, 1);
-  drain(session);
+  send_and_drain(session, 0, 1);
   push_stop(session, service);
   assert_int_equal(service_connections(service), 1);
   assert_string_equal(service_push(service, 0)->provider, "provider 1");
-  service_free(service);
 }
 
 /* In the first turn the socket connects, in later turns the handshake continues. */
 TEST(one_that_is_being_opened_is_begun_again) {
-  service_t *service = strict_service();
+  owned(service) service = strict_service();
   apns_session_t *session = looping_session(service);
   for (size_t n = 1; n <= 4; n++) {
     /* On a busy machine the whole handshake may fit into one call. */
@@ -156,12 +149,11 @@ TEST(one_that_is_being_opened_is_begun_again) {
   assert_counts(session, 2, 2, 0, 0, 0);
   push_stop(session, service);
   assert_string_equal(service_push(service, 0)->provider, "provider 4");
-  service_free(service);
 }
 
 /* An event loop that watches the descriptor closes the old connection, and needs no other call. */
 TEST(an_event_loop_hears_of_it) {
-  service_t *service = strict_service();
+  owned(service) service = strict_service();
   apns_session_t *session = looping_session(service);
   until_done(session, apns_session_connect(session, &error));
   send_range(session, 0, 1);
@@ -175,7 +167,6 @@ TEST(an_event_loop_hears_of_it) {
   until_done(session, apns_session_drain(session, 0, NULL, &error));
   push_stop(session, service);
   assert_string_equal(service_push(service, 1)->provider, "provider 1");
-  service_free(service);
 }
 
 /* ---- Provider tokens -------------------------------------------------------------- */
@@ -211,8 +202,7 @@ TEST(a_new_key_signs_on_a_new_connection) {
     assert_ok(apns_session_use_credentials(session, credentials, &error));
     apns_credentials_free(credentials);
     sem_post(&keys.first);
-    send_range(session, 1, 10);
-    drain(session);
+    send_and_drain(session, 1, 10);
     assert_counts(session, 10, 10, 0, 0, 0);
     push_stop(session, service);
     bool is_new = false;
@@ -245,16 +235,15 @@ static service_reply_t judge_who(void *context, const service_push_t *push) {
 
 /* From a certificate to a token and back. The service takes either. */
 TEST(tokens_and_certificates_take_turns) {
-  EVP_PKEY *key = keychain_key(false);
-  service_t *service = service_judging(judge_who, NULL);
+  owned(key) key = keychain_key(false);
+  owned(service) service = service_judging(judge_who, NULL);
   apns_session_options_t options = push_options(service);
   apns_session_t *session = session_number_0(&options);
   apns_credentials_options_t by_token = signing_options(key);
   for (size_t n = 0; n < 6; n++) {
     if (n % 2) {
-      apns_credentials_t *credentials = credentials_of(&by_token);
+      owned(credentials) credentials = credentials_of(&by_token);
       assert_ok(apns_session_use_credentials(session, credentials, &error));
-      apns_credentials_free(credentials);
     } else {
       renew(session, n);
     }
@@ -268,34 +257,28 @@ TEST(tokens_and_certificates_take_turns) {
     const service_push_t *push = service_push(service, index);
     assert_int_equal(push->authorization[0] != 0, number_of(push) % 2);
   }
-  service_free(service);
-  EVP_PKEY_free(key);
 }
 
 /* With a certificate, it may supply the topic. A token needs one, so those are drained first. */
 TEST(what_has_no_topic_needs_its_certificate) {
-  EVP_PKEY *key = keychain_key(false);
-  service_t *service = strict_service();
+  owned(key) key = keychain_key(false);
+  owned(service) service = strict_service();
   apns_session_options_t options = push_options(service);
   options.topic = NULL;
   apns_session_t *session = session_number_0(&options);
   apns_credentials_options_t by_token = signing_options(key);
-  apns_credentials_t *credentials = credentials_of(&by_token);
+  owned(credentials) credentials = credentials_of(&by_token);
   send_range(session, 0, 2);
   assert_caused(APNS_ERR_ARGUMENT, apns_session_use_credentials(session, credentials, &error),
                 APNS_CAUSE_TOPIC);
   renew(session, 1);
-  send_range(session, 2, 3);
-  drain(session);
+  send_and_drain(session, 2, 3);
   assert_counts(session, 3, 3, 0, 0, 0);
   assert_ok(apns_session_use_credentials(session, credentials, &error));
   assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, notification(3), 0, NULL, &error));
-  apns_credentials_free(credentials);
   push_stop(session, service);
   assert_string_equal(service_push(service, 2)->topic, "");
   assert_string_equal(service_push(service, 2)->provider, "provider 1");
-  service_free(service);
-  EVP_PKEY_free(key);
 }
 
 /* Apple's services refuse every request without a certificate or provider token. Another host, such
@@ -308,8 +291,8 @@ TEST(apples_service_needs_an_identity) {
   apns_credentials_t *credentials = credentials_of(&nobody), *own = credentials_number(0);
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   apns_channels_options_t managing = APNS_CHANNELS_OPTIONS_INIT;
-  apns_session_t *session = NULL;
-  apns_channels_t *channels = NULL;
+  owned(session) session = NULL;
+  owned(channels) channels = NULL;
   options.topic = managing.topic = "com.example.app";
   for (size_t index = 0; index < sizeof peers / sizeof *peers; index++) {
     options.peer.host = managing.peer.host = peers[index].host;
@@ -328,8 +311,6 @@ TEST(apples_service_needs_an_identity) {
   options.peer.server_name = managing.peer.server_name = NULL;
   assert_ok(apns_session_new(&options, credentials, &session, &error));
   assert_ok(apns_channels_new(&managing, credentials, &channels, &error));
-  apns_session_free(session);
-  apns_channels_free(channels);
   apns_credentials_free(credentials);
   apns_credentials_free(own);
 }

@@ -18,10 +18,8 @@ apns_session_options_t push_options(const service_t *service) {
 
 apns_session_t *push_session(const service_t *service, const apns_session_options_t *options) {
   apns_session_options_t usual = push_options(service);
-  apns_credentials_t *credentials = provider_credentials();
-  apns_session_t *session = NULL;
-  assert_ok(apns_session_new(options ? options : &usual, credentials, &session, &error));
-  apns_credentials_free(credentials);
+  owned(credentials) credentials = provider_credentials();
+  apns_session_t *session = session_with(options ? options : &usual, credentials);
   return session;
 }
 

@@ -65,9 +65,8 @@ static void run(int (*program)(void), char *said, size_t capacity) {
   dup2(before, STDOUT_FILENO);
   close(before);
   size_t length = 0;
-  char *text = identities_read(file, &length);
+  owned(text) text = identities_read(file, &length);
   snprintf(said, capacity, "%.*s", (int)length, text);
-  free(text);
   assert_int_equal(status, 0);
 }
 
@@ -144,8 +143,7 @@ TEST(the_binary_one_goes_to_a_private_gateway) {
   apns_session_t *session = NULL;
   really = gateway_port(gateway);
   assert_ok(open_session(&session, &error));
-  send_range(session, 0, 1);
-  drain(session);
+  send_and_drain(session, 0, 1);
   assert_counts(session, 1, 1, 0, 0, 0);
   apns_session_free(session);
   assert_string_equal(asked, "gateway.example.com");
@@ -164,13 +162,13 @@ static int drain_in_a_loop(void) {
 }
 
 TEST(the_loop_of_the_page_drains) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   options.protocol = APNS_PROTOCOL_BINARY;
   options.peer.host = "127.0.0.1";
   options.peer.nonblocking = 1;
   options.outcomes = APNS_OUTCOMES_EACH;
-  apns_credentials_t *credentials = provider_credentials();
+  owned(credentials) credentials = provider_credentials();
   char said[256];
   really = gateway_port(gateway);
   assert_ok(apns_session_new(&options, credentials, &in_a_loop, &error));
@@ -179,13 +177,10 @@ TEST(the_loop_of_the_page_drains) {
   assert_counts(in_a_loop, 3, 3, 0, 0, 0);
   assert_contains(said, "3 has its outcome\n");
   apns_session_free(in_a_loop);
-  apns_credentials_free(credentials);
-  gateway_stop(gateway);
 }
 
 TEST(the_live_activity_of_the_page_has_no_findings) {
-  apns_payload_t *payload = NULL;
-  assert_ok(apns_payload_new(NULL, &payload, &error));
+  owned(payload) payload = payload_with(NULL);
   assert_ok(prepare_update(payload, &error));
   for (int home = 0; home < 2; home++) {
     char score[32], json[256];
@@ -199,7 +194,6 @@ TEST(the_live_activity_of_the_page_has_no_findings) {
     assert_ok(apns_payload_check(json, length, 0, &finding, 1, &count, &error));
     assert_int_equal(count, 0);
   }
-  apns_payload_free(payload);
 }
 
 static service_reply_t create_channel(void *context, const service_push_t *push) {
@@ -216,7 +210,7 @@ TEST(the_channel_of_the_page_is_made_and_told) {
                             .signer = &identities_make()->root});
   service_t *service =
       service_start(&(service_options_t){.judge = create_channel, .identity = &apple});
-  apns_credentials_t *credentials = provider_credentials();
+  owned(credentials) credentials = provider_credentials();
   char channel[APNS_CHANNEL_ID_MAX + 1];
   really = service_port(service);
   assert_ok(open_match(credentials, channel, &error));
@@ -229,7 +223,6 @@ TEST(the_channel_of_the_page_is_made_and_told) {
   assert_ok(tell_all(session, channel, "{\"aps\":{\"event\":\"update\"}}", &error));
   drain(session);
   apns_session_free(session);
-  apns_credentials_free(credentials);
   service_stop(service);
   assert_int_equal(service_count(service), 2);
   assert_string_equal(service_push(service, 0)->path, "/1/apps/com.example.app/channels");
@@ -243,9 +236,8 @@ TEST(the_channel_of_the_page_is_made_and_told) {
 static void lay_out_files(void) {
   const identities_t *all = identities_make();
   size_t length = 0;
-  char *pem = identities_read(all->provider.together_file, &length);
+  owned(text) pem = identities_read(all->provider.together_file, &length);
   identities_write("provider.pem", pem, length);
-  free(pem);
   BIO *key = BIO_new(BIO_s_mem());
   char *text;
   assert_true(PEM_write_bio_PKCS8PrivateKey(key, all->provider.key, NULL, NULL, 0, NULL, NULL));

@@ -9,9 +9,8 @@ static long number_in(const json_t *vector, const char *key) {
 }
 
 TEST(every_vector) {
-  json_t *file = vectors_read("reasons.json"), *vector;
-  size_t index, seen = 0, known = 0;
-  vectors_each(file, index, vector) {
+  size_t seen = 0, known = 0;
+  vectors_each("reasons.json", vector) {
     const char *text = vector_text(vector, "name");
     const apns_reason_t reason = (apns_reason_t)number_in(vector, "number");
     assert_string_equal(apns_reason_text(reason), text);
@@ -26,7 +25,6 @@ TEST(every_vector) {
   for (int number = 1; number < APNS_REASON_OTHER; number++)
     known += apns_reason_http_status((apns_reason_t)number) != 0;
   assert_int_equal(seen, known);
-  json_decref(file);
 }
 
 TEST(the_numbers_are_the_headers) {

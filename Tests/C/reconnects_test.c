@@ -16,9 +16,7 @@ static const gateway_step_t breaks[] = {TAKE_FRAMES(BATCH), CLOSE_RST};
 /* Three notifications without a reachable gateway; the clock stands. */
 static apns_session_t *session_without_gateway(uint32_t pause_max_ms) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(breaks));
-  apns_session_options_t options = options_for(gateway);
-  tuning_of(&options)->reconnect_pause_max_ms = pause_max_ms;
-  apns_session_t *session = session_to(gateway, &options);
+  apns_session_t *session = session_where(gateway, tuning->reconnect_pause_max_ms = pause_max_ms);
   send_range(session, 0, BATCH);
   gateway_heard(gateway, 0);
   gateway_stop(gateway);
@@ -52,7 +50,7 @@ static int64_t pause_before_next(apns_session_t *session, size_t fruitless, int6
 }
 
 static void check_pauses(uint32_t option, int64_t longest) {
-  apns_session_t *session = session_without_gateway(option);
+  owned(session) session = session_without_gateway(option);
   int64_t pause = 50, least = INT64_MAX, most = 0;
   for (size_t fruitless = 1; fruitless <= 24; fruitless++) {
     if (pause > longest) pause = longest;
@@ -69,7 +67,6 @@ static void check_pauses(uint32_t option, int64_t longest) {
   assert_true(most - least > longest / 10);
   assert_counts(session, BATCH, 0, 0, 0, BATCH);
   clock_go();
-  apns_session_free(session);
 }
 
 TEST(pauses_double_up_to_the_option) {
@@ -80,8 +77,8 @@ TEST(pauses_double_up_to_the_option) {
 
 TEST(a_connection_of_use_ends_the_pauses) {
   static const gateway_step_t fails[] = {NO_HANDSHAKE, CLOSE_RST};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(breaks, fails, fails, polite, breaks));
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(breaks, fails, fails, polite, breaks));
+  owned(session) session = session_to(gateway, NULL);
   send_range(session, 0, BATCH);
   gateway_heard(gateway, 0);
   for (int round = 0; round < 2; round++)
@@ -96,7 +93,6 @@ TEST(a_connection_of_use_ends_the_pauses) {
   /* The first again. */
   assert_in_range(pause_before_next(session, 1, 1), 25, 51);
   clock_go();
-  session_end(session, gateway);
 }
 
 TEST(rejections_cost_no_pause) {
@@ -104,8 +100,8 @@ TEST(rejections_cost_no_pause) {
   static const gateway_step_t names_first[] = {TAKE_FRAMES(1), NAME_NTH(8, 0), END};
   const gateway_step_t *scripts[COUNT + 1] = {NULL};
   for (size_t index = 0; index < COUNT; index++) scripts[index] = names_first;
-  gateway_t *gateway = gateway_start(NULL, scripts);
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, scripts);
+  owned(session) session = session_to(gateway, NULL);
   apns_event_t event = APNS_EVENT_INIT;
   sockets_reset();
   send_range(session, 0, COUNT + 1);
@@ -116,7 +112,6 @@ TEST(rejections_cost_no_pause) {
   }
   drain(session);
   assert_counts(session, COUNT + 1, 1, COUNT, 0, 0);
-  session_end(session, gateway);
 }
 
 /* ---- The cap ------------------------------------------------------------ */
@@ -147,10 +142,8 @@ static void check_cap(uint32_t cap, size_t at_once, size_t in_five_minutes) {
   static const gateway_step_t names_first[] = {TAKE_FRAMES(1), NAME_NTH(8, 0), END};
   const gateway_step_t *scripts[MOST + 1] = {NULL};
   for (size_t index = 0; index < MOST; index++) scripts[index] = names_first;
-  gateway_t *gateway = gateway_start(NULL, scripts);
-  apns_session_options_t options = options_for(gateway);
-  tuning_of(&options)->connects_per_minute = cap;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, scripts);
+  owned(session) session = session_where(gateway, tuning->connects_per_minute = cap);
   apns_event_t event = APNS_EVENT_INIT;
   size_t rejected = 0;
   bool has_waited = false;
@@ -182,7 +175,6 @@ static void check_cap(uint32_t cap, size_t at_once, size_t in_five_minutes) {
   assert_cap_kept(cap);
   assert_in_range(seen, in_five_minutes, in_five_minutes + 1);
   assert_counts(session, MOST, 0, rejected, 0, MOST - rejected);
-  session_end(session, gateway);
 }
 
 TEST(never_more_in_a_minute_than_the_cap) {
@@ -207,20 +199,16 @@ TEST(nor_standby_ones_included) {
   static const gateway_step_t names_first[] = {TAKE_FRAMES(1), NAME_NTH(8, 0), END};
   const gateway_step_t *scripts[MOST + 1] = {NULL};
   for (size_t index = 0; index < MOST; index++) scripts[index] = names_first;
-  gateway_t *gateway = gateway_start(NULL, scripts);
-  apns_session_options_t options = options_for(gateway);
-  tuning_of(&options)->connects_per_minute = CAP;
-  options.connections = 3;
-  binary_of(&options)->no_standby = 0;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, scripts);
+  owned(session) session = session_where(gateway, tuning->connects_per_minute = CAP,
+                                         options.connections = 3, binary->no_standby = 0);
   apns_event_t event = APNS_EVENT_INIT;
   size_t rejected = 0;
   sockets_reset();
   seen = 0;
   int64_t first = clock_ms();
   /* A record for each. */
-  for (size_t n = 0; n < MOST; n++)
-    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error));
+  hold_range(session, 0, MOST);
   watch_begins(first);
   while (clock_ms() - first < 300000) {
     int64_t start = clock_ms();
@@ -236,18 +224,16 @@ TEST(nor_standby_ones_included) {
   assert_in_range(seen, 20, 40);
   assert_in_range(rejected, 10, 40);
   assert_counts(session, MOST, 0, rejected, 0, MOST - rejected);
-  session_end(session, gateway);
 }
 
 /* A send waits for its turn no longer than for any connection, takes nothing, and reports why. */
 TEST(a_send_that_may_not_connect_says_why) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite, polite));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(polite, polite));
   apns_session_options_t options = options_for(gateway);
   tuning_of(&options)->connects_per_minute = 1;
   options.peer.connect_timeout_ms = 10000;
-  apns_session_t *session = session_to(gateway, &options);
-  send_range(session, 0, BATCH);
-  drain(session);
+  owned(session) session = session_to(gateway, &options);
+  send_and_drain(session, 0, BATCH);
   int64_t start = clock_ms();
   assert_status(APNS_ERR_TIMEOUT, apns_session_send(session, notification(BATCH), 0, NULL, &error));
   assert_within(start, options.peer.connect_timeout_ms);
@@ -255,8 +241,6 @@ TEST(a_send_that_may_not_connect_says_why) {
   assert_contains(error.message, "because connects_per_minute is reached");
   assert_counts(session, BATCH, BATCH, 0, 0, 0);
   clock_forward(60000);
-  send_range(session, BATCH, 2 * BATCH);
-  drain(session);
+  send_and_drain(session, BATCH, 2 * BATCH);
   assert_counts(session, 2 * BATCH, 2 * BATCH, 0, 0, 0);
-  session_end(session, gateway);
 }

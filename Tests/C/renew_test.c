@@ -29,7 +29,7 @@ static void send_one(apns_session_t *session, size_t n, int flags) {
 /* Each notification has one outcome, and arrived once. After a rotation no notification was written
    with an older certificate: `first[n]` is where certificate n began to count. */
 static void check_all(gateway_t *gateway, size_t count, const size_t *first) {
-  uint8_t *ends = calloc(count, 1);
+  owned(bytes) ends = calloc(count, 1);
   size_t bad = 0;
   for (size_t index = 0; index < gateway_connections(gateway); index++) {
     const gateway_record_t *heard = gateway_heard(gateway, index);
@@ -46,7 +46,6 @@ static void check_all(gateway_t *gateway, size_t count, const size_t *first) {
   }
   for (size_t n = 0; n < count; n++) assert_int_equal(ends[n], 1);
   assert_true(bad > 0);
-  free(ends);
 }
 
 static void check_many(bool loops, uint32_t connections, bool has_standby, int quiet_ms) {
@@ -84,7 +83,7 @@ TEST(nor_in_an_event_loop) {
 /* The old connection's answer comes late. Until then nothing else is written anywhere. */
 TEST(what_is_in_flight_is_proven_first) {
   static const gateway_step_t slow[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
-  gateway_t *gateway = gateway_start(&strict, SCRIPTS(slow));
+  owned(gateway) gateway = gateway_start(&strict, SCRIPTS(slow));
   apns_session_options_t options = options_for(gateway);
   options.peer.nonblocking = 1;
   apns_session_t *session = session_number_0(&options);
@@ -106,31 +105,28 @@ TEST(what_is_in_flight_is_proven_first) {
   assert_string_equal(provider_of(gateway, 1), "provider 1");
   assert_int_equal(notifications_in(gateway_heard(gateway, 0)), 3);
   assert_carry_all(gateway, 0, 5);
-  gateway_stop(gateway);
 }
 
 /* Notifications after a rejected one on the old connection are resent on the new one. */
 TEST(a_rejection_meanwhile_is_heard) {
   static const gateway_step_t names[] = {TAKE_FRAMES(5), NAME_NTH(8, 1), END};
-  gateway_t *gateway = gateway_start(&strict, SCRIPTS(names));
+  owned(gateway) gateway = gateway_start(&strict, SCRIPTS(names));
   apns_session_options_t options = options_for(gateway);
   apns_session_t *session = session_number_0(&options);
   send_range(session, 0, 5);
   renew(session, 1);
-  send_range(session, 5, 7);
-  drain(session);
+  send_and_drain(session, 5, 7);
   assert_event(session, APNS_EVENT_REJECTED, 8, 1);
   assert_counts(session, 7, 6, 1, 0, 0);
   apns_session_free(session);
   assert_string_equal(provider_of(gateway, 1), "provider 1");
   assert_int_equal(notifications_in(gateway_heard(gateway, 1)), 5);
   assert_carries(gateway_heard(gateway, 1), 0, 2);
-  gateway_stop(gateway);
 }
 
 TEST(silence_proves_where_it_is_to) {
   static const gateway_step_t listens[] = {TAKE_ALL, END};
-  gateway_t *gateway = gateway_start(&strict, SCRIPTS(listens, listens));
+  owned(gateway) gateway = gateway_start(&strict, SCRIPTS(listens, listens));
   for (int simple = 0; simple < 2; simple++) {
     gateway_stop(gateway);
     gateway = gateway_start(&strict, SCRIPTS(listens, listens));
@@ -140,8 +136,7 @@ TEST(silence_proves_where_it_is_to) {
     apns_session_t *session = session_number_0(&options);
     send_range(session, 0, 3);
     renew(session, 1);
-    send_range(session, 3, 5);
-    drain(session);
+    send_and_drain(session, 3, 5);
     assert_counts(session, 5, 5, 0, 0, 0);
     apns_session_free(session);
     assert_string_equal(provider_of(gateway, 0), "provider 0");
@@ -149,12 +144,11 @@ TEST(silence_proves_where_it_is_to) {
     assert_int_equal(gateway_heard(gateway, 0)->frame_count, 3);
     assert_int_equal(gateway_heard(gateway, 1)->frame_count, 2);
   }
-  gateway_stop(gateway);
 }
 
 TEST(what_nothing_can_prove_is_unknown) {
   static const gateway_step_t listens[] = {TAKE_ALL, END};
-  gateway_t *gateway = gateway_start(&strict, SCRIPTS(listens, listens));
+  owned(gateway) gateway = gateway_start(&strict, SCRIPTS(listens, listens));
   apns_session_options_t options = options_for(gateway);
   binary_of(&options)->format = APNS_FORMAT_SIMPLE;
   options.delivery = APNS_DELIVERY_AT_LEAST_ONCE;
@@ -168,47 +162,42 @@ TEST(what_nothing_can_prove_is_unknown) {
   apns_session_free(session);
   assert_int_equal(gateway_heard(gateway, 0)->frame_count, 3);
   assert_int_equal(gateway_heard(gateway, 1)->frame_count, 2);
-  gateway_stop(gateway);
 }
 
 /* ---- Every state of a session ---------------------------------------------------- */
 
 TEST(before_the_first_connection) {
-  gateway_t *gateway = gateway_start(&strict, NULL);
+  owned(gateway) gateway = gateway_start(&strict, NULL);
   apns_session_options_t options = options_for(gateway);
   apns_session_t *session = session_number_0(&options);
   renew(session, 1);
   renew(session, 2);
   assert_int_equal(gateway_connections(gateway), 0);
-  send_range(session, 0, 1);
-  drain(session);
+  send_and_drain(session, 0, 1);
   apns_session_free(session);
   assert_int_equal(gateway_connections(gateway), 1);
   assert_string_equal(provider_of(gateway, 0), "provider 2");
-  gateway_stop(gateway);
 }
 
 TEST(an_idle_connection_is_replaced) {
-  gateway_t *gateway = gateway_start(&strict, NULL);
+  owned(gateway) gateway = gateway_start(&strict, NULL);
   apns_session_options_t options = options_for(gateway);
   apns_session_t *session = session_number_0(&options);
   assert_ok(apns_session_connect(session, &error));
   renew(session, 1);
-  send_range(session, 0, 1);
-  drain(session);
+  send_and_drain(session, 0, 1);
   assert_counts(session, 1, 1, 0, 0, 0);
   apns_session_free(session);
   assert_string_equal(provider_of(gateway, 0), "provider 0");
   assert_int_equal(gateway_heard(gateway, 0)->frame_count, 0);
   assert_int_equal(gateway_heard(gateway, 0)->ending, ENDING_NOTIFY);
   assert_string_equal(provider_of(gateway, 1), "provider 1");
-  gateway_stop(gateway);
 }
 
 /* The session abandons the pending handshake: the gateway never answers it. */
 TEST(one_that_is_being_opened_is_begun_again) {
   static const gateway_step_t deaf[] = {NO_HANDSHAKE, AWAIT(1), END};
-  gateway_t *gateway = gateway_start(&strict, SCRIPTS(deaf));
+  owned(gateway) gateway = gateway_start(&strict, SCRIPTS(deaf));
   apns_session_options_t options = options_for(gateway);
   options.peer.nonblocking = 1;
   apns_session_t *session = session_number_0(&options);
@@ -220,7 +209,6 @@ TEST(one_that_is_being_opened_is_begun_again) {
   apns_session_free(session);
   gateway_signal(gateway);
   assert_string_equal(provider_of(gateway, 1), "provider 1");
-  gateway_stop(gateway);
 }
 
 /* The standby connection is not used. */
@@ -228,7 +216,7 @@ TEST(a_standby_connection_is_replaced) {
   static const gateway_step_t names_first[] = {TAKE_FRAMES(10), NAME_NTH(8, 0), END};
   static const gateway_step_t works[] = {TAKE_FRAMES(9), TAKE_SENTINEL, NAME_LAST(2), END};
   static const gateway_step_t idle[] = {TAKE_ALL, END};
-  gateway_t *gateway = gateway_start(&strict, SCRIPTS(names_first, works, idle));
+  owned(gateway) gateway = gateway_start(&strict, SCRIPTS(names_first, works, idle));
   apns_session_options_t options = options_for(gateway);
   binary_of(&options)->no_standby = 0;
   apns_session_t *session = session_number_0(&options);
@@ -238,36 +226,31 @@ TEST(a_standby_connection_is_replaced) {
   await_connects(session, 3);
   gateway_await_frames(gateway, 1, 9);
   renew(session, 1);
-  send_range(session, 10, 12);
-  drain(session);
+  send_and_drain(session, 10, 12);
   assert_counts(session, 12, 11, 1, 0, 0);
   apns_session_free(session);
   assert_string_equal(provider_of(gateway, 2), "provider 0");
   assert_int_equal(gateway_heard(gateway, 2)->frame_count, 0);
   assert_string_equal(provider_of(gateway, 3), "provider 1");
   assert_int_equal(notifications_in(gateway_heard(gateway, 3)), 2);
-  gateway_stop(gateway);
 }
 
 TEST(a_closed_session_takes_none) {
-  gateway_t *gateway = gateway_start(&strict, NULL);
+  owned(gateway) gateway = gateway_start(&strict, NULL);
   apns_session_options_t options = options_for(gateway);
-  apns_session_t *session = session_number_0(&options);
-  apns_credentials_t *credentials = credentials_number(1);
+  owned(session) session = session_number_0(&options);
+  owned(credentials) credentials = credentials_number(1);
   apns_session_close(session, 0, NULL);
   assert_status(APNS_ERR_CLOSED, apns_session_use_credentials(session, credentials, &error));
-  apns_session_free(session);
-  apns_credentials_free(credentials);
-  gateway_stop(gateway);
 }
 
 /* ---- Which credentials ----------------------------------------------------------- */
 
 TEST(wrong_ones_change_nothing) {
-  gateway_t *gateway = gateway_start(&strict, NULL);
+  owned(gateway) gateway = gateway_start(&strict, NULL);
   apns_session_options_t options = options_for(gateway);
   apns_session_t *session = session_number_0(&options);
-  apns_credentials_t *credentials = NULL;
+  owned(credentials) credentials = NULL;
   send_range(session, 0, 2);
   assert_fails(APNS_ERR_ARGUMENT, apns_session_use_credentials(session, NULL, &error),
                "credentials is NULL");
@@ -279,44 +262,38 @@ TEST(wrong_ones_change_nothing) {
   assert_ok(apns_credentials_new(&token, &credentials, &error));
   assert_caused(APNS_ERR_ARGUMENT, apns_session_use_credentials(session, credentials, &error),
                 APNS_CAUSE_CERTIFICATE_MISSING);
-  apns_credentials_free(credentials);
 #endif
-  send_range(session, 2, 4);
-  drain(session);
+  send_and_drain(session, 2, 4);
   assert_counts(session, 4, 4, 0, 0, 0);
   apns_session_free(session);
   assert_int_equal(gateway_connections(gateway), 1);
   assert_int_equal(notifications_in(gateway_heard(gateway, 0)), 4);
-  gateway_stop(gateway);
 }
 
 /* The same object: nothing happens. The same file read again: as with another certificate. */
 TEST(the_same_ones_do_no_harm) {
-  gateway_t *gateway = gateway_start(&strict, NULL);
+  owned(gateway) gateway = gateway_start(&strict, NULL);
   apns_session_options_t options = options_for(gateway);
-  apns_credentials_t *credentials = credentials_number(0);
+  owned(credentials) credentials = credentials_number(0);
   apns_session_t *session = session_with(&options, credentials);
   send_range(session, 0, 2);
   assert_ok(apns_session_use_credentials(session, credentials, &error));
   send_range(session, 2, 4);
   assert_int_equal(stats_of(session).connects, 1);
   renew(session, 0);
-  send_range(session, 4, 6);
-  drain(session);
+  send_and_drain(session, 4, 6);
   assert_counts(session, 6, 6, 0, 0, 0);
   assert_int_equal(stats_of(session).connects, 2);
   apns_session_free(session);
-  apns_credentials_free(credentials);
   assert_int_equal(notifications_in(gateway_heard(gateway, 0)), 4);
   assert_carry_all(gateway, 0, 6);
-  gateway_stop(gateway);
 }
 
 /* A ticket of one certificate is not offered with another. */
 TEST(a_ticket_goes_with_its_certificate) {
   const gateway_options_t generous = {
       .wants_certificate = true, .tickets = 2, .tls_version = TLS1_3_VERSION};
-  gateway_t *gateway = gateway_start(&generous, NULL);
+  owned(gateway) gateway = gateway_start(&generous, NULL);
   apns_session_options_t options = options_for(gateway);
   apns_session_t *session = session_number_0(&options);
   /* A drain costs its connection, and the next one is resumed. */
@@ -334,7 +311,6 @@ TEST(a_ticket_goes_with_its_certificate) {
     assert_int_equal(gateway_heard(gateway, index)->was_offered, offered[index]);
     assert_int_equal(number_of_certificate(provider_of(gateway, index)), shown[index]);
   }
-  gateway_stop(gateway);
 }
 
 /* ---- The old ones are let go ----------------------------------------------------- */
@@ -350,7 +326,7 @@ static void context_freed(void *parent, void *data, CRYPTO_EX_DATA *all, int ind
 /* With the last connection, and not before; the SSL that stands for the session keeps nothing. */
 TEST(the_old_ones_go_with_their_last_connection) {
   assert_true(SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, context_freed) >= 0);
-  gateway_t *gateway = gateway_start(&strict, NULL);
+  owned(gateway) gateway = gateway_start(&strict, NULL);
   apns_session_options_t options = options_for(gateway);
   apns_session_t *session = session_number_0(&options);
   struct ssl_st *ssl = apns_session_ssl(session);
@@ -364,5 +340,4 @@ TEST(the_old_ones_go_with_their_last_connection) {
   assert_ptr_equal(apns_session_ssl(session), ssl);
   apns_session_free(session);
   assert_int_equal(contexts_freed, 3);
-  gateway_stop(gateway);
 }

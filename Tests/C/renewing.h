@@ -22,25 +22,21 @@ static inline const identity_t *certificate_of(size_t n) {
 }
 
 static inline apns_credentials_t *credentials_number(size_t n) {
-  apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
+  apns_credentials_options_t options = trusting();
   options.certificate_file = certificate_of(n)->together_file;
-  options.ca_file = identities_make()->root.certificate_file;
-  apns_credentials_t *credentials = credentials_of(&options);
-  return credentials;
+  return credentials_of(&options);
 }
 
 /** Gives the session the n-th certificate, and frees the credentials at once. */
 static inline void renew(apns_session_t *session, size_t n) {
-  apns_credentials_t *credentials = credentials_number(n);
+  owned(credentials) credentials = credentials_number(n);
   assert_ok(apns_session_use_credentials(session, credentials, &error));
-  apns_credentials_free(credentials);
 }
 
 /** A session with certificate 0. */
 static inline apns_session_t *session_number_0(const apns_session_options_t *options) {
-  apns_credentials_t *credentials = credentials_number(0);
+  owned(credentials) credentials = credentials_number(0);
   apns_session_t *session = session_with(options, credentials);
-  apns_credentials_free(credentials);
   return session;
 }
 

@@ -7,23 +7,19 @@
 /* Credentials for one TLS version; 0: any. */
 static apns_credentials_t *credentials_for(int tls_version) {
   const identities_t *identities = identities_make();
-  apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
+  apns_credentials_options_t options = trusting();
   options.certificate_file = identities->provider.certificate_file;
   options.key_file = identities->provider.key_file;
-  options.ca_file = identities->root.certificate_file;
   if (tls_version == TLS1_2_VERSION) options.tls_max = APNS_TLS_1_2;
-  apns_credentials_t *credentials = credentials_of(&options);
-  return credentials;
+  return credentials_of(&options);
 }
 
 static apns_session_t *session_by(const gateway_t *gateway, int tls_version) {
   apns_session_options_t options = options_for(gateway);
-  apns_credentials_t *credentials = credentials_for(tls_version);
+  owned(credentials) credentials = credentials_for(tls_version);
   binary_of(&options)->no_standby = 1;
   options.outcomes = APNS_OUTCOMES_EACH;
-  apns_session_t *session = session_with(&options, credentials);
-  apns_credentials_free(credentials);
-  return session;
+  return session_with(&options, credentials);
 }
 
 /* One notification, whose acceptance the gateway proves; it ends the connection with it. */
@@ -41,7 +37,7 @@ static void check_once_more(int tls_version) {
                                  .wants_certificate = true,
                                  .tickets = 2,
                                  .no_session_context = true};
-  gateway_t *gateway = gateway_start(&how, NULL);
+  owned(gateway) gateway = gateway_start(&how, NULL);
   apns_session_t *session = session_by(gateway, tls_version);
   push(session, 0);
   /* The same call opens the connection with a failed resumption and the next one without. */
@@ -54,7 +50,6 @@ static void check_once_more(int tls_version) {
   assert_true(gateway_heard(gateway, 1)->was_offered);
   assert_false(gateway_heard(gateway, 2)->was_offered);
   assert_int_equal(gateway_heard(gateway, 2)->tls_version, tls_version);
-  gateway_stop(gateway);
 }
 
 TEST(a_peer_that_cannot_resume_is_connected_to_once_more) {
@@ -68,7 +63,7 @@ TEST(a_peer_that_never_can_resume_is_offered_nothing_more) {
   enum { ROUNDS = 6, OFFERS = 3 };
   const gateway_options_t how = {
       .wants_certificate = true, .tickets = 2, .no_session_context = true};
-  gateway_t *gateway = gateway_start(&how, NULL);
+  owned(gateway) gateway = gateway_start(&how, NULL);
   apns_session_t *session = session_by(gateway, 0);
   for (size_t n = 0; n < ROUNDS; n++) push(session, n);
   apns_session_free(session);
@@ -77,14 +72,13 @@ TEST(a_peer_that_never_can_resume_is_offered_nothing_more) {
     offered += gateway_heard(gateway, index)->was_offered;
   assert_int_equal(offered, OFFERS);
   assert_int_equal(connections, ROUNDS + OFFERS);
-  gateway_stop(gateway);
 }
 
 /* TLS 1.3: for the provider the handshake is over before the peer thinks better of it. */
 TEST(a_resumption_that_is_regretted_late_is_not_tried_again) {
   const gateway_options_t how = {
       .tls_version = TLS1_3_VERSION, .tickets = 2, .regrets_resumption = true};
-  gateway_t *gateway = gateway_start(&how, NULL);
+  owned(gateway) gateway = gateway_start(&how, NULL);
   apns_session_t *session = session_by(gateway, 0);
   push(session, 0);
   push(session, 1);
@@ -94,14 +88,13 @@ TEST(a_resumption_that_is_regretted_late_is_not_tried_again) {
   assert_true(gateway_heard(gateway, 1)->was_offered);
   assert_int_equal(gateway_heard(gateway, 1)->ending, ENDING_HANDSHAKE);
   assert_false(gateway_heard(gateway, 2)->was_offered);
-  gateway_stop(gateway);
 }
 
 /* TLS 1.2 has a number for the session before the peer has proved anything. */
 TEST(a_session_of_half_a_handshake_is_not_offered) {
   static const gateway_step_t cut[] = {NO_HANDSHAKE, CUT_HANDSHAKE, END};
   const gateway_options_t how = {.tls_version = TLS1_2_VERSION, .keeps_sessions = true};
-  gateway_t *gateway = gateway_start(&how, SCRIPTS(cut));
+  owned(gateway) gateway = gateway_start(&how, SCRIPTS(cut));
   apns_session_t *session = session_by(gateway, TLS1_2_VERSION);
   assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error));
   push(session, 0);
@@ -112,7 +105,6 @@ TEST(a_session_of_half_a_handshake_is_not_offered) {
   /* The session of a full handshake is offered, and serves. */
   assert_true(gateway_heard(gateway, 2)->was_offered);
   assert_true(gateway_heard(gateway, 2)->was_resumed);
-  gateway_stop(gateway);
 }
 
 /* A good connection's session is offered even after a bad connection, but not the bad one's. */
@@ -120,12 +112,11 @@ TEST(an_offer_that_is_cut_is_withdrawn) {
   static const gateway_step_t good[] = {JUDGE, END};
   static const gateway_step_t cut[] = {NO_HANDSHAKE, CUT_HANDSHAKE, END};
   const gateway_options_t how = {.tls_version = TLS1_2_VERSION, .keeps_sessions = true};
-  gateway_t *gateway = gateway_start(&how, SCRIPTS(good, cut));
+  owned(gateway) gateway = gateway_start(&how, SCRIPTS(good, cut));
   apns_session_t *session = session_by(gateway, TLS1_2_VERSION);
   push(session, 0);
   push(session, 1);
   apns_session_free(session);
   assert_int_equal(gateway_connections(gateway), 3);
   assert_false(gateway_heard(gateway, 2)->was_offered);
-  gateway_stop(gateway);
 }

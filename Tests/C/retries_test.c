@@ -26,18 +26,14 @@ static service_reply_t follow(void *context, const service_push_t *push) {
 /* Sends one, and waits for its outcome. */
 static apns_event_t outcome_of(script_t *script, const char *schedule, const char *server_errors,
                                int32_t retry_timeout_ms, size_t *count) {
-  service_t *service = service_judging(follow, script);
-  apns_session_options_t options = push_options(service);
-  tuning_of(&options)->retry_schedule = schedule;
-  tuning_of(&options)->server_error_schedule = server_errors;
-  tuning_of(&options)->retry_timeout_ms = retry_timeout_ms;
-  apns_session_t *session = push_session(service, &options);
-  send_range(session, 0, 1);
-  drain(session);
+  owned(service) service = service_judging(follow, script);
+  apns_session_t *session = push_session_where(service, tuning->retry_schedule = schedule,
+                                               tuning->server_error_schedule = server_errors,
+                                               tuning->retry_timeout_ms = retry_timeout_ms);
+  send_and_drain(session, 0, 1);
   apns_event_t event = one_event(session);
   push_stop(session, service);
   *count = service_count(service);
-  service_free(service);
   return event;
 }
 
@@ -86,13 +82,12 @@ TEST(a_retry_timeout_counts_milliseconds) {
 }
 
 TEST(a_retry_timeout_below_none_is_refused) {
-  apns_credentials_t *credentials = provider_credentials();
+  owned(credentials) credentials = provider_credentials();
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   apns_session_t *session = NULL;
   tuning_of(&options)->retry_timeout_ms = -2;
   assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error));
   assert_string_equal(error.message, "retry_timeout_ms is -2, not -1, 0 or a number of ms");
-  apns_credentials_free(credentials);
 }
 
 /* After a 5xx the session waits longer than after a device's 429. */
@@ -120,19 +115,15 @@ TEST(a_service_that_asks_for_a_longer_pause_gets_it) {
 /* Nobody knows whether the second try arrived, independent of the response to the first. */
 TEST(an_earlier_answer_says_nothing_of_a_try_in_doubt) {
   script_t script = {.replies = {{.status = 429, .body = too_many}, {.action = SERVE_DROP}}};
-  service_t *service = service_judging(follow, &script);
-  apns_session_options_t options = push_options(service);
-  tuning_of(&options)->retry_schedule = "1";
-  options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
-  apns_session_t *session = push_session(service, &options);
-  send_range(session, 0, 1);
-  drain(session);
+  owned(service) service = service_judging(follow, &script);
+  owned(session) session = push_session_where(service, tuning->retry_schedule = "1",
+                                              options.delivery = APNS_DELIVERY_AT_MOST_ONCE);
+  send_and_drain(session, 0, 1);
   apns_event_t event = one_event(session);
   assert_int_equal(event.kind, APNS_EVENT_UNKNOWN);
   assert_int_equal(event.retry_after_s, 0);
   assert_int_equal(event.http_status, 0);
   assert_int_equal(event.reason, APNS_REASON_NONE);
-  push_end(session, service);
 }
 
 TEST(a_mistake_in_a_schedule_is_named) {
@@ -152,7 +143,7 @@ TEST(a_mistake_in_a_schedule_is_named) {
       {"1;2", " has no comma at 1"},
       {"1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1", " has more than 16 pauses, at 32"},
   };
-  apns_credentials_t *credentials = provider_credentials();
+  owned(credentials) credentials = provider_credentials();
   char expected[120];
   for (size_t n = 0; n < 2 * sizeof mistakes / sizeof *mistakes; n++) {
     apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
@@ -169,9 +160,7 @@ TEST(a_mistake_in_a_schedule_is_named) {
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   tuning_of(&options)->retry_schedule = " 1 ,2 , 86400";
   tuning_of(&options)->server_error_schedule = "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16";
-  apns_session_t *session = session_with(&options, credentials);
-  apns_session_free(session);
-  apns_credentials_free(credentials);
+  owned(session) session = session_with(&options, credentials);
 }
 
 /* ---- After how long the caller may try again ---------------------------------------- */
@@ -237,23 +226,16 @@ TEST(a_pause_that_is_too_long_ends_the_notification) {
   assert_int_equal(count, 1);
 }
 
-static service_reply_t put_off(void *context, const service_push_t *push) {
-  (void)push;
-  return *(const service_reply_t *)context;
-}
-
 /* Closed while it waits for its next try, or for its answer. */
 TEST(one_without_an_end_tells_it_too) {
   service_reply_t replies[] = {
       {.status = 429, .body = too_many}, {.status = 503, .body = ""}, {.action = SERVE_SILENCE}};
   const uint32_t expected[] = {60, 900, 0};
   for (size_t n = 0; n < 3; n++) {
-    const service_options_t busy = {.judge = put_off, .context = &replies[n]};
-    service_t *service = service_start(&busy);
-    apns_session_options_t options = push_options(service);
-    tuning_of(&options)->retry_schedule = tuning_of(&options)->server_error_schedule = "60";
-    tuning_of(&options)->retry_timeout_ms = 3600 * 1000;
-    apns_session_t *session = push_session(service, &options);
+    owned(service) service = service_start(&(service_options_t){.reply = replies[n]});
+    owned(session) session =
+        push_session_where(service, tuning->retry_schedule = tuning->server_error_schedule = "60",
+                           tuning->retry_timeout_ms = 3600 * 1000);
     send_range(session, 0, 1);
     do {
       assert_int_equal(apns_session_drain(session, 20, NULL, NULL), APNS_ERR_TIMEOUT);
@@ -262,7 +244,6 @@ TEST(one_without_an_end_tells_it_too) {
     const apns_event_t event = one_event(session);
     assert_int_equal(event.kind, APNS_EVENT_UNKNOWN);
     assert_int_equal(event.retry_after_s, expected[n]);
-    push_end(session, service);
   }
 }
 
@@ -288,8 +269,7 @@ static size_t badge_of(const service_push_t *push) {
 }
 
 static service_t *start(service_judge_t judge, void *context) {
-  const service_options_t options = {.judge = judge, .context = context};
-  return service_start(&options);
+  return service_start(&(service_options_t){.judge = judge, .context = context});
 }
 
 static apns_session_t *ordering_session(const service_t *service, apns_delivery_t delivery) {
@@ -311,10 +291,8 @@ static service_reply_t take_its_time(void *context, const service_push_t *push) 
 /* Each is written when the one before it was answered; without the option, all at once. */
 TEST(those_to_a_device_go_out_one_after_the_other) {
   for (int keeps = 0; keeps < 2; keeps++) {
-    service_t *service = start(take_its_time, NULL);
-    apns_session_options_t options = push_options(service);
-    options.device_order = keeps;
-    apns_session_t *session = push_session(service, &options);
+    owned(service) service = start(take_its_time, NULL);
+    apns_session_t *session = push_session_where(service, options.device_order = keeps);
     size_t next[3] = {0};
     send_to(session, 99, 0);
     drain(session);
@@ -328,7 +306,6 @@ TEST(those_to_a_device_go_out_one_after_the_other) {
       const service_push_t *push = service_push(service, n);
       assert_int_equal(badge_of(push), next[number_of(push)]++);
     }
-    service_free(service);
   }
 }
 
@@ -348,7 +325,7 @@ static service_reply_t hold_the_first_up(void *context, const service_push_t *pu
 
 static void check_order_behind(service_reply_t reply, apns_delivery_t delivery, size_t sendings) {
   hold_t hold = {reply, 2};
-  service_t *service = start(hold_the_first_up, &hold);
+  owned(service) service = start(hold_the_first_up, &hold);
   apns_session_t *session = ordering_session(service, delivery);
   for (size_t n = 0; n < 5; n++)
     for (size_t device = 0; device < 4; device++) send_to(session, device, n);
@@ -374,7 +351,6 @@ static void check_order_behind(service_reply_t reply, apns_delivery_t delivery, 
   }
   assert_int_equal(firsts, sendings);
   for (size_t device = 0; device < 4; device++) assert_int_equal(next[device], 5);
-  service_free(service);
 }
 
 TEST(behind_one_that_is_put_off_the_order_is_kept) {
@@ -393,7 +369,7 @@ TEST(the_order_is_kept_when_a_connection_dies) {
 /* Its outcome is unknown, which is an outcome. */
 TEST(behind_one_that_is_unknown_the_next_goes_out) {
   hold_t drop = {{.action = SERVE_DROP}, 1};
-  service_t *service = start(hold_the_first_up, &drop);
+  owned(service) service = start(hold_the_first_up, &drop);
   apns_session_t *session = ordering_session(service, APNS_DELIVERY_AT_MOST_ONCE);
   for (size_t n = 0; n < 5; n++) send_to(session, 0, n);
   drain(session);
@@ -401,21 +377,20 @@ TEST(behind_one_that_is_unknown_the_next_goes_out) {
   push_stop(session, service);
   assert_int_equal(service_count(service), 5);
   for (size_t n = 0; n < 5; n++) assert_int_equal(badge_of(service_push(service, n)), n);
-  service_free(service);
 }
 
 /* The device's notifications cost their own bytes; those to others go through the rest. */
 TEST(those_that_wait_hold_up_no_other_device) {
   const size_t count = as_many_as(3000, 300);
   hold_t forever = {{.status = 429, .body = too_many}, INT_MAX};
-  service_t *service = start(hold_the_first_up, &forever);
+  owned(service) service = start(hold_the_first_up, &forever);
   apns_session_options_t options = push_options(service);
   options.device_order = 1;
   options.outcomes = APNS_OUTCOMES_FAILURES;
   options.window_bytes = 16 << 10;
   tuning_of(&options)->payload_max = 4096;
   tuning_of(&options)->retry_timeout_ms = 3600 * 1000;
-  apns_session_t *session = push_session(service, &options);
+  owned(session) session = push_session(service, &options);
   for (size_t n = 0; n < 10; n++) send_to(session, 0, n);
   for (size_t n = 0; n < count; n++) send_to(session, 1 + n, 0);
   do {
@@ -430,14 +405,13 @@ TEST(those_that_wait_hold_up_no_other_device) {
     assert_int_equal((uintptr_t)event.user_data, n);
     assert_int_equal(event.retry_after_s, n == 0 ? 60 : 0);
   }
-  push_end(session, service);
 }
 
 TEST(over_the_binary_interface_it_takes_one_connection) {
-  apns_credentials_t *credentials = provider_credentials();
+  owned(credentials) credentials = provider_credentials();
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   options.protocol = APNS_PROTOCOL_BINARY;
-  apns_session_t *session = NULL;
+  owned(session) session = NULL;
   options.device_order = 1;
   options.connections = 2;
   assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error));
@@ -445,6 +419,4 @@ TEST(over_the_binary_interface_it_takes_one_connection) {
                       "connections is 2, but with device_order the binary interface takes one");
   options.connections = 1;
   assert_ok(apns_session_new(&options, credentials, &session, &error));
-  apns_session_free(session);
-  apns_credentials_free(credentials);
 }

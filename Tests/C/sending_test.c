@@ -38,26 +38,25 @@ static size_t under_identifier(uint8_t *out, const uint8_t *frame, size_t length
 
 /* Every canonical vector of a command goes out as it stands there. */
 static void check_vectors(int command, int format, size_t at_least) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_options_t options = options_for(gateway);
   binary_of(&options)->format = format;
   /* Without a sentinel after the notifications. */
   binary_of(&options)->quiet_period_ms = 1;
   apns_session_t *session = session_to(gateway, &options);
-  json_t *file = vectors_read("frames.json"), *vector;
   uint8_t *expected = malloc(1 << 20), *end = expected;
-  size_t index, used = 0;
+  size_t used = 0;
   uint32_t before = 0;
-  vectors_each(file, index, vector) {
+  vectors_each("frames.json", vector) {
     const json_t *frame = json_object_get(vector, "frame");
     if (!vector_is(vector, "result", "valid") ||
         !json_is_true(json_object_get(vector, "canonical")) ||
         json_integer_value(json_object_get(frame, "command")) != command)
       continue;
     size_t token_length, payload_length, hex_length;
-    uint8_t *token = vector_bytes(frame, "token", &token_length);
-    uint8_t *payload = vector_bytes(frame, "payload", &payload_length);
-    uint8_t *bytes = vector_bytes(vector, "hex", &hex_length);
+    owned(bytes) token = vector_bytes(frame, "token", &token_length);
+    owned(bytes) payload = vector_bytes(frame, "payload", &payload_length);
+    owned(bytes) bytes = vector_bytes(vector, "hex", &hex_length);
     apns_notification_t push = APNS_NOTIFICATION_INIT;
     push.token = token, push.token_length = token_length;
     push.payload = payload, push.payload_length = payload_length;
@@ -71,17 +70,12 @@ static void check_vectors(int command, int format, size_t at_least) {
     size_t length = (size_t)json_integer_value(json_object_get(frame, "length"));
     end += under_identifier(end, bytes, length, identifier);
     used++;
-    free(token), free(payload), free(bytes);
   }
-  json_decref(file);
   assert_true(used >= at_least);
   assert_ok(apns_session_close(session, AMPLE_MS, &error));
   apns_session_free(session);
-  const gateway_record_t *heard = gateway_heard(gateway, 0);
-  assert_int_equal(heard->length, end - expected);
-  assert_memory_equal(heard->bytes, expected, heard->length);
+  assert_heard(gateway, 0, expected, (size_t)(end - expected));
   free(expected);
-  gateway_stop(gateway);
 }
 
 TEST(the_simple_vectors) { check_vectors(0, APNS_FORMAT_SIMPLE, 10); }
@@ -96,7 +90,7 @@ TEST(the_framed_vectors) {
 /* The frame of a notification that differs from a plain one by `change`. */
 static const uint8_t *frame_with(int format, int64_t expiry, uint8_t priority, size_t *length_out) {
   static uint8_t frame[512];
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_options_t options = options_for(gateway);
   binary_of(&options)->format = format;
   /* Without a sentinel after the notifications. */
@@ -108,12 +102,10 @@ static const uint8_t *frame_with(int format, int64_t expiry, uint8_t priority, s
   push.expiry = expiry, push.priority = priority;
   assert_ok(apns_session_send(session, &push, 0, NULL, &error));
   assert_ok(apns_session_close(session, AMPLE_MS, &error));
-  apns_session_free(session);
-  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  const gateway_record_t *heard = heard_after(session, gateway, 0);
   assert_true(heard->length < sizeof frame);
   memcpy(frame, heard->bytes, heard->length);
   *length_out = heard->length;
-  gateway_stop(gateway);
   return frame;
 }
 
@@ -165,28 +157,25 @@ TEST(priority_is_said_in_the_framed_format_only) {
 /* ---- When --------------------------------------------------------------- */
 
 TEST(a_lone_send_leaves_at_once) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(session) session = session_to(gateway, NULL);
   for (size_t n = 0; n < 5; n++) {
     send_range(session, n, n + 1);
     gateway_await_frames(gateway, 0, n + 1);
     assert_int_equal(stats_of(session).records, n + 1);
   }
-  session_end(session, gateway);
 }
 
 TEST(more_to_come_takes_few_records) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_t *session = session_to(gateway, NULL);
-  for (size_t n = 0; n < 100; n++)
-    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error));
+  hold_range(session, 0, 100);
   assert_int_equal(stats_of(session).records, 0);
   assert_int_equal(stats_of(session).bytes, 0);
   assert_ok(apns_session_flush(session, &error));
   gateway_await_frames(gateway, 0, 100);
   assert_int_equal(stats_of(session).records, 1);
-  for (size_t n = 100; n < 1100; n++)
-    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error));
+  hold_range(session, 100, 1100);
   /* Full records leave by themselves. */
   apns_session_stats_t stats = stats_of(session);
   assert_true(stats.records >= 5);
@@ -195,16 +184,14 @@ TEST(more_to_come_takes_few_records) {
   stats = stats_of(session);
   assert_true(stats.records <= stats.bytes / 16384 + 3);
   gateway_await_frames(gateway, 0, 1100);
-  apns_session_free(session);
-  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  const gateway_record_t *heard = heard_after(session, gateway, 0);
   assert_int_equal(heard->length, stats.bytes);
   for (size_t n = 0; n < 1100; n++) assert_carries(heard, n, n);
-  gateway_stop(gateway);
 }
 
 TEST(what_is_held_back_leaves_with_the_next_call_that_writes) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(session) session = session_to(gateway, NULL);
   apns_event_t event = APNS_EVENT_INIT;
   assert_ok(apns_session_send(session, notification(0), APNS_SEND_MORE, NULL, &error));
   send_range(session, 1, 2);
@@ -215,13 +202,12 @@ TEST(what_is_held_back_leaves_with_the_next_call_that_writes) {
   assert_ok(apns_session_send(session, notification(3), APNS_SEND_MORE, NULL, &error));
   assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 20, NULL, &error));
   gateway_await_frames(gateway, 0, 4);
-  session_end(session, gateway);
 }
 
 TEST(an_array_is_sent_in_order_and_in_few_records) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_t *session = session_to(gateway, NULL);
-  apns_notification_t *all = notifications(1000);
+  owned(notifications) all = notifications(1000);
   size_t taken = 0;
   assert_ok(apns_session_send_many(session, all, 1000, 0, &taken, &error));
   assert_int_equal(taken, 1000);
@@ -231,29 +217,24 @@ TEST(an_array_is_sent_in_order_and_in_few_records) {
   assert_int_equal(taken, 0);
   assert_ok(apns_session_send_many(session, NULL, 0, 0, NULL, &error));
   gateway_await_frames(gateway, 0, 1000);
-  apns_session_free(session);
-  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  const gateway_record_t *heard = heard_after(session, gateway, 0);
   for (size_t n = 0; n < 1000; n++) assert_carries(heard, n, n);
-  notifications_free(all, 1000);
-  gateway_stop(gateway);
 }
 
 TEST(an_array_with_more_to_come_is_held_back) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
-  apns_session_t *session = session_to(gateway, NULL);
-  apns_notification_t *all = notifications(10);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(session) session = session_to(gateway, NULL);
+  owned(notifications) all = notifications(10);
   assert_ok(apns_session_send_many(session, all, 10, APNS_SEND_MORE, NULL, &error));
   assert_int_equal(stats_of(session).records, 0);
   assert_ok(apns_session_flush(session, &error));
   gateway_await_frames(gateway, 0, 10);
-  notifications_free(all, 10);
-  session_end(session, gateway);
 }
 
 TEST(an_array_stops_at_a_bad_element) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
-  apns_session_t *session = session_to(gateway, NULL);
-  apns_notification_t *all = notifications(10);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(session) session = session_to(gateway, NULL);
+  owned(notifications) all = notifications(10);
   all[6].token_length = 0;
   size_t taken = 99;
   assert_status(APNS_ERR_ARGUMENT, apns_session_send_many(session, all, 10, 0, &taken, &error));
@@ -266,18 +247,14 @@ TEST(an_array_stops_at_a_bad_element) {
   assert_int_equal(taken, 3);
   gateway_await_frames(gateway, 0, 9);
   all[6].token_length = 32;
-  notifications_free(all, 10);
-  session_end(session, gateway);
 }
 
 /* ---- Payloads of a builder ---------------------------------------------- */
 
-static apns_payload_t *payload_with(size_t limit, int truncate) {
+static apns_payload_t *builder_with(size_t limit, int truncate) {
   apns_payload_options_t options = APNS_PAYLOAD_OPTIONS_INIT;
   options.limit = limit, options.truncate = truncate;
-  apns_payload_t *payload = NULL;
-  assert_ok(apns_payload_new(&options, &payload, &error));
-  return payload;
+  return payload_with(&options);
 }
 
 static void set_text(apns_payload_t *payload, const char *text, size_t length) {
@@ -287,12 +264,10 @@ static void set_text(apns_payload_t *payload, const char *text, size_t length) {
 /* The same frame, but for its identifier, as with the bytes that apns_payload_write() wrote. */
 static void check_payloads_frame(int format, size_t token_length, int64_t expiry,
                                  uint8_t priority) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
-  apns_session_options_t options = options_for(gateway);
-  binary_of(&options)->format = format;
-  binary_of(&options)->quiet_period_ms = 1;
-  apns_session_t *session = session_to(gateway, &options);
-  apns_payload_t *payload = payload_with(0, 0);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_t *session =
+      session_where(gateway, binary->format = format, binary->quiet_period_ms = 1);
+  owned(payload) payload = builder_with(0, 0);
   set_text(payload, "You got your emails.", 20);
   static uint8_t token[APNS_TOKEN_MAX];
   memset(token, 0xA5, sizeof token);
@@ -309,17 +284,14 @@ static void check_payloads_frame(int format, size_t token_length, int64_t expiry
   push.payload = json, push.payload_length = length;
   assert_ok(apns_session_send(session, &push, 0, &identifiers[1], &error));
   assert_int_equal(identifiers[1], identifiers[0] + 1);
-  apns_payload_free(payload);
   assert_ok(apns_session_close(session, AMPLE_MS, &error));
-  apns_session_free(session);
-  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  const gateway_record_t *heard = heard_after(session, gateway, 0);
   const size_t half = heard->length / 2;
   uint8_t again[512];
   assert_int_equal(heard->length, 2 * half);
   assert_true(half > token_length + length && half < sizeof again);
   under_identifier(again, heard->bytes, half, identifiers[1]);
   assert_memory_equal(again, heard->bytes + half, half);
-  gateway_stop(gateway);
 }
 
 TEST(a_builders_payload_makes_the_same_frame) {
@@ -333,11 +305,10 @@ TEST(a_builders_payload_makes_the_same_frame) {
 }
 
 TEST(a_builders_payload_that_cannot_be_sent_is_refused) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_session_options_t options = options_for(gateway);
-  tuning_of(&options)->payload_max = 100;
-  apns_session_t *session = session_to(gateway, &options);
-  apns_payload_t *payload = payload_with(64, 0), *longer = payload_with(200, 0);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(session) session = session_where(gateway, tuning->payload_max = 100);
+  owned(payload) payload = builder_with(64, 0);
+  owned(payload) longer = builder_with(200, 0);
   static char text[200];
   memset(text, 'x', sizeof text);
   const apns_notification_t given = *notification(0);
@@ -372,46 +343,40 @@ TEST(a_builders_payload_that_cannot_be_sent_is_refused) {
 #undef assert_refused
   assert_counts(session, 0, 0, 0, 0, 0);
   assert_int_equal(gateway_connections(gateway), 0);
-  apns_payload_free(payload), apns_payload_free(longer);
-  session_end(session, gateway);
 }
 
 TEST(a_builders_limit_is_the_sessions) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_options_t options = options_for(gateway);
   binary_of(&options)->quiet_period_ms = 1;
   apns_payload_options_t builds = APNS_PAYLOAD_OPTIONS_INIT;
   builds.truncate = 1;
-  apns_payload_t *payload = NULL;
   static char text[5000];
   memset(text, 'x', sizeof text);
-  assert_ok(apns_payload_new(&builds, &payload, &error));
+  owned(payload) payload = payload_with(&builds);
   set_text(payload, text, sizeof text);
   apns_notification_t push = *notification(0);
   push.payload = NULL, push.payload_length = 0;
   for (uint32_t most = 0; most <= 3000; most += 3000) {
     tuning_of(&options)->payload_max = most;
-    apns_session_t *session = session_to(gateway, &options);
+    owned(session) session = session_to(gateway, &options);
     size_t cut = 0;
     assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, &cut, &error));
     assert_int_equal(cut, 23 + sizeof text - (most ? most : APNS_PAYLOAD_MAX_FRAMED));
     assert_ok(apns_session_close(session, AMPLE_MS, &error));
-    apns_session_free(session);
   }
   char json[APNS_PAYLOAD_MAX_HTTP2];
   size_t length = 0;
   assert_ok(apns_payload_write(payload, json, sizeof json, &length, NULL, &error));
   assert_int_equal(length, sizeof json);
-  apns_payload_free(payload);
-  gateway_stop(gateway);
 }
 
 TEST(hex_is_no_token) {
   static const char hex[] =
       "5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412"
       "0123456789abcdefABCDEF";
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(session) session = session_to(gateway, NULL);
   apns_notification_t push = *notification(0);
   push.token = hex;
   for (push.token_length = 64; push.token_length < sizeof hex; push.token_length += 22) {
@@ -422,35 +387,29 @@ TEST(hex_is_no_token) {
   /* With one byte that is not a digit the session takes them. */
   push.token_length = sizeof hex;
   assert_ok(apns_session_send(session, &push, 0, NULL, &error));
-  session_end(session, gateway);
 }
 
 TEST(a_builders_payload_is_shortened_in_the_window) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
-  apns_session_options_t options = options_for(gateway);
-  binary_of(&options)->quiet_period_ms = 1;
-  apns_session_t *session = session_to(gateway, &options);
-  apns_payload_t *payload = payload_with(40, 1);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_t *session = session_where(gateway, binary->quiet_period_ms = 1);
+  owned(payload) payload = builder_with(40, 1);
   set_text(payload, "You got far too many emails.", 28);
   apns_notification_t push = *notification(0);
   push.payload = NULL, push.payload_length = 0;
   size_t cut = 0;
   assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, &cut, &error));
   assert_int_equal(cut, 11);
-  apns_payload_free(payload);
   assert_ok(apns_session_close(session, AMPLE_MS, &error));
-  apns_session_free(session);
-  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  const gateway_record_t *heard = heard_after(session, gateway, 0);
   static const char expected[] = "{\"aps\":{\"alert\":\"You got far too m\u2026\"}}";
   assert_int_equal(heard->length, 5 + 35 + 3 + sizeof expected - 1 + 7);
   assert_memory_equal(heard->bytes + 5 + 35 + 3, expected, sizeof expected - 1);
-  gateway_stop(gateway);
 }
 
 /* ---- Identifiers -------------------------------------------------------- */
 
 TEST(identifiers_are_never_0_nor_given_twice) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_session_t *session = session_to(gateway, NULL);
   uint32_t before = 0;
   for (size_t n = 0; n < 300; n++) {
@@ -468,14 +427,13 @@ TEST(identifiers_are_never_0_nor_given_twice) {
     for (size_t index = 1; index <= 100; index++)
       assert_true(heard->frames[index].identifier > heard->frames[index - 1].identifier);
   }
-  gateway_stop(gateway);
 }
 
 /* ---- Refusals ----------------------------------------------------------- */
 
 TEST(a_refused_notification_costs_no_connection) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(session) session = session_to(gateway, NULL);
   static char large[3000];
   memset(large, ' ', sizeof large);
 #define REFUSED(change, text)                                                                    \
@@ -519,7 +477,6 @@ TEST(a_refused_notification_costs_no_connection) {
                "count is 18446744073709551615, which is larger than memory");
   assert_counts(session, 0, 0, 0, 0, 0);
   assert_int_equal(gateway_connections(gateway), 0);
-  session_end(session, gateway);
 }
 
 TEST(null_sessions_are_refused) {
@@ -539,10 +496,10 @@ TEST(null_sessions_are_refused) {
 TEST(payload_max_of_the_callers_own) {
   static char large[65536];
   memset(large, ' ', sizeof large);
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_options_t options = options_for(gateway);
   tuning_of(&options)->payload_max = 65535;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   apns_notification_t push = *notification(0);
   push.payload = large, push.payload_length = 65535;
   assert_ok(apns_session_send(session, &push, 0, NULL, &error));
@@ -559,7 +516,6 @@ TEST(payload_max_of_the_callers_own) {
   push.payload_length = 257;
   assert_fails(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error),
                "257 bytes, more than 256");
-  session_end(session, gateway);
 }
 
 /* ---- The window --------------------------------------------------------- */
@@ -568,10 +524,8 @@ TEST(payload_max_of_the_callers_own) {
 static void check_window(uint32_t window_bytes, size_t count, size_t step) {
   static char text[2048];
   memset(text, 'w', sizeof text);
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_session_options_t options = options_for(gateway);
-  options.window_bytes = window_bytes;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  apns_session_t *session = session_where(gateway, options.window_bytes = window_bytes);
   uint64_t total = 0;
   for (size_t n = 0; n < count; n++) {
     apns_notification_t push = *notification(n);
@@ -600,7 +554,6 @@ static void check_window(uint32_t window_bytes, size_t count, size_t step) {
     }
   }
   assert_int_equal(n, count);
-  gateway_stop(gateway);
 }
 
 TEST(many_times_the_smallest_window) { check_window(16384, as_many_as(3000, 1700), 0); }
@@ -608,11 +561,9 @@ TEST(many_times_the_smallest_window) { check_window(16384, as_many_as(3000, 1700
 /* Each is written where the last one of another length was; what one device's text leaves must not
    show in the next one's, nor in resent ones. */
 TEST(a_builders_payload_many_times_the_window) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_session_options_t options = options_for(gateway);
-  options.window_bytes = 16384;
-  apns_session_t *session = session_to(gateway, &options);
-  apns_payload_t *payload = payload_with(2048, 0);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  apns_session_t *session = session_where(gateway, options.window_bytes = 16384);
+  owned(payload) payload = builder_with(2048, 0);
   static char text[1000];
   const size_t count = as_many_as(1000, 300);
   size_t rejected = 0;
@@ -631,7 +582,6 @@ TEST(a_builders_payload_many_times_the_window) {
   drain(session);
   assert_counts(session, count, count - rejected, rejected, 0, 0);
   assert_true(stats_of(session).resent > 0);
-  apns_payload_free(payload);
   apns_session_free(session);
   for (size_t index = 0; index < gateway_connections(gateway); index++) {
     const gateway_record_t *heard = gateway_heard(gateway, index);
@@ -648,7 +598,6 @@ TEST(a_builders_payload_many_times_the_window) {
       assert_memory_equal(frame + 43 + 17 + length, "\"}}", 3);
     }
   }
-  gateway_stop(gateway);
 }
 
 TEST(many_times_a_window_of_mixed_lengths) {
@@ -658,11 +607,9 @@ TEST(many_times_a_window_of_mixed_lengths) {
 
 /* Rejections in a window that goes round and round: exactly the lost bytes are resent. */
 TEST(rejections_in_a_window_that_goes_round) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_session_options_t options = options_for(gateway);
-  options.window_bytes = 16384;
-  options.outcomes = APNS_OUTCOMES_EACH;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(session) session =
+      session_where(gateway, options.window_bytes = 16384, options.outcomes = APNS_OUTCOMES_EACH);
   const size_t count = as_many_as(2000, 600);
   size_t next = 0, rejected = 0;
   for (size_t n = 0; n < count || next < count;) {
@@ -691,7 +638,6 @@ TEST(rejections_in_a_window_that_goes_round) {
   assert_counts(session, count, count - rejected, rejected, 0, 0);
   /* How many depends on how far ahead of the packets the session got. */
   assert_true(stats_of(session).resent > 0);
-  session_end(session, gateway);
 }
 
 /* A rejection frees the front of the window while the rest of it waits to be resent; the next bytes
@@ -702,10 +648,8 @@ TEST(a_resend_across_the_end_of_the_window) {
   static char text[150];
   memset(text, 'w', sizeof text);
   const gateway_step_t script[] = {TAKE_FRAMES(FIRST), NAME_NTH(8, NAMED), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
-  apns_session_options_t options = options_for(gateway);
-  options.window_bytes = 16384;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_session_t *session = session_where(gateway, options.window_bytes = 16384);
   for (size_t n = 0; n < ALL; n++) {
     apns_notification_t push = *notification(n);
     push.payload = text, push.payload_length = sizeof text;
@@ -718,20 +662,16 @@ TEST(a_resend_across_the_end_of_the_window) {
   drain(session);
   assert_counts(session, ALL, ALL - 1, 1, 0, 0);
   assert_int_equal(stats_of(session).connects, 2);
-  apns_session_free(session);
-  const gateway_record_t *heard = gateway_heard(gateway, 1);
+  const gateway_record_t *heard = heard_after(session, gateway, 1);
   assert_int_equal(notifications_in(heard), ALL - NAMED - 1);
   for (size_t n = NAMED + 1, at = 0; n < ALL; n++, at++)
     assert_memory_equal(heard->bytes + heard->frames[at].start + 8, &n, sizeof n);
-  gateway_stop(gateway);
 }
 
 TEST(outcomes_that_nobody_takes_fill_the_window) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_session_options_t options = options_for(gateway);
-  options.window_bytes = 16384;
-  options.outcomes = APNS_OUTCOMES_EACH;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(session) session =
+      session_where(gateway, options.window_bytes = 16384, options.outcomes = APNS_OUTCOMES_EACH);
   size_t taken = 0;
   apns_status_t status = APNS_OK;
   while (status == APNS_OK && taken < 2000) {
@@ -744,17 +684,15 @@ TEST(outcomes_that_nobody_takes_fill_the_window) {
   size_t events = stats_of(session).events;
   assert_true(events > 0);
   for (size_t n = 0; n < events; n++) assert_event(session, APNS_EVENT_ACCEPTED, 0, n);
-  send_range(session, taken, taken + 5);
-  drain(session);
+  send_and_drain(session, taken, taken + 5);
   assert_counts(session, taken + 5, taken + 5, 0, 0, 0);
-  session_end(session, gateway);
 }
 
 /* ---- Key updates and renegotiation -------------------------------------- */
 
 static void check_interrupted(int version, const gateway_step_t *script) {
-  const gateway_options_t options = {.tls_version = version};
-  gateway_t *gateway = gateway_start(&options, SCRIPTS(script));
+  owned(gateway) gateway =
+      gateway_start(&(gateway_options_t){.tls_version = version}, SCRIPTS(script));
   apns_session_t *session = session_to(gateway, NULL);
   for (size_t n = 0; n < 30; n++) {
     send_range(session, n, n + 1);
@@ -766,10 +704,8 @@ static void check_interrupted(int version, const gateway_step_t *script) {
   assert_counts(session, 30, 30, 0, 0, 0);
   assert_int_equal(stats_of(session).connects, 1);
   assert_int_equal(stats_of(session).resent, 0);
-  apns_session_free(session);
-  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  const gateway_record_t *heard = heard_after(session, gateway, 0);
   for (size_t n = 0; n < 30; n++) assert_carries(heard, n, n);
-  gateway_stop(gateway);
 }
 
 TEST(a_key_update_asked_for) {
@@ -781,48 +717,43 @@ TEST(a_key_update_asked_for) {
 /* To OpenSSL's server the alert is the end of the connection. */
 TEST(a_renegotiation_is_refused) {
   static const gateway_step_t script[] = {TAKE_FRAMES(10), RENEGOTIATE, TAKE_ALL, END};
-  const gateway_options_t options = {.tls_version = TLS1_2_VERSION};
-  gateway_t *gateway = gateway_start(&options, SCRIPTS(script));
+  owned(gateway) gateway =
+      gateway_start(&(gateway_options_t){.tls_version = TLS1_2_VERSION}, SCRIPTS(script));
   apns_session_t *session = session_to(gateway, NULL);
   send_range(session, 0, 10);
   gateway_await_step(gateway, 0, 2);
-  send_range(session, 10, 30);
-  drain(session);
+  send_and_drain(session, 10, 30);
   assert_counts(session, 30, 30, 0, 0, 0);
   apns_session_free(session);
   assert_true(gateway_heard(gateway, 0)->refused_renegotiation);
-  gateway_stop(gateway);
 }
 
 /* A peer that starts a renegotiation and ignores the answer: it receives everything all the
  * same. */
 TEST(a_renegotiation_that_never_comes_about_stalls_nothing) {
   static const gateway_step_t script[] = {TAKE_FRAMES(10), RENEGOTIATE, TAKE_RAW(50000), CLOSE_RST};
-  const gateway_options_t options = {.tls_version = TLS1_2_VERSION};
-  gateway_t *gateway = gateway_start(&options, SCRIPTS(script));
+  owned(gateway) gateway =
+      gateway_start(&(gateway_options_t){.tls_version = TLS1_2_VERSION}, SCRIPTS(script));
   apns_session_options_t given = options_for(gateway);
-  apns_session_t *session = session_to(gateway, &given);
+  owned(session) session = session_to(gateway, &given);
   send_range(session, 0, 10);
   gateway_await_step(gateway, 0, 2);
   /* The session reads it before it writes anything more. */
   apns_event_t event = APNS_EVENT_INIT;
   assert_status(APNS_DONE, apns_session_next_event(session, &event, 100, &error));
-  for (size_t n = 10; n < 1000; n += 10) send_range(session, n, n + 10);
-  drain(session);
+  for (size_t n = 10; n < 1000; n += 10) send_and_drain(session, n, n + 10);
   assert_counts(session, 1000, 1000, 0, 0, 0);
   /* Notifications in doubt are resent in a few flights, each with its proof. */
   assert_in_range(stats_of(session).connects, 2, 7);
-  session_end(session, gateway);
 }
 
 TEST(session_tickets_are_not_an_answer) {
-  const gateway_options_t options = {.tls_version = TLS1_3_VERSION, .tickets = 4};
-  gateway_t *gateway = gateway_start(&options, NULL);
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway =
+      gateway_start(&(gateway_options_t){.tls_version = TLS1_3_VERSION, .tickets = 4}, NULL);
+  owned(session) session = session_to(gateway, NULL);
   send_range(session, 0, 10);
   assert_no_event(session);
   drain(session);
   assert_counts(session, 10, 10, 0, 0, 0);
   assert_int_equal(stats_of(session).connects, 1);
-  session_end(session, gateway);
 }

@@ -74,7 +74,7 @@ static void set_nonblocking(const host_t *host) {
 /* ---- Bytes -------------------------------------------------------------- */
 
 TEST(the_simple_listing_byte_for_byte) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
   host_t host = host_connect(gateway, 0);
   uint8_t *expected = malloc(300 * 300), *end = expected;
   for (size_t length = 1; length <= MAXPAYLOAD_SIZE; length++) {
@@ -82,16 +82,13 @@ TEST(the_simple_listing_byte_for_byte) {
     end += listing_simple(end, token, payload, length);
   }
   host_close(&host);
-  const gateway_record_t *heard = gateway_heard(gateway, 0);
-  assert_int_equal(heard->length, end - expected);
-  assert_memory_equal(heard->bytes, expected, heard->length);
+  assert_heard(gateway, 0, expected, (size_t)(end - expected));
   free(expected);
-  gateway_stop(gateway);
 }
 
 TEST(the_enhanced_listing_byte_for_byte) {
   static const uint32_t numbers[] = {0, 1, 0x01020304, 0x80000000, 0xFFFFFFFF};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
   host_t host = host_connect(gateway, 0);
   uint8_t *expected = malloc(310 * 300), *end = expected;
   for (size_t length = 1; length <= MAXPAYLOAD_SIZE; length++) {
@@ -100,16 +97,13 @@ TEST(the_enhanced_listing_byte_for_byte) {
     end += listing_enhanced(end, token, payload, length, identifier, expiry);
   }
   host_close(&host);
-  const gateway_record_t *heard = gateway_heard(gateway, 0);
-  assert_int_equal(heard->length, end - expected);
-  assert_memory_equal(heard->bytes, expected, heard->length);
+  assert_heard(gateway, 0, expected, (size_t)(end - expected));
   free(expected);
-  gateway_stop(gateway);
 }
 
 TEST(limits_of_the_callers_own) {
   static const size_t lengths[] = {257, 2048, 4096, 16384, 40000, 65535};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
   host_t host = host_connect(gateway, 0);
   uint8_t *expected = malloc(300000), *end = expected;
   for (size_t index = 0; index < 6; index++) {
@@ -122,15 +116,12 @@ TEST(limits_of_the_callers_own) {
     assert_false(sendPayloadEnhancedLimited(host.ssl, token, payload, length, 7, 8, length - 1));
   }
   host_close(&host);
-  const gateway_record_t *heard = gateway_heard(gateway, 0);
-  assert_int_equal(heard->length, end - expected);
-  assert_memory_equal(heard->bytes, expected, heard->length);
+  assert_heard(gateway, 0, expected, (size_t)(end - expected));
   free(expected);
-  gateway_stop(gateway);
 }
 
 TEST(a_refused_call_writes_nothing) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
   host_t host = host_connect(gateway, 0);
   SSL *ssl = host.ssl;
   assert_false(sendPayload(NULL, token, payload, 10));
@@ -160,7 +151,6 @@ TEST(a_refused_call_writes_nothing) {
   assert_true(sendPayload(ssl, token, payload, 10));
   host_close(&host);
   assert_int_equal(gateway_heard(gateway, 0)->length, 5 + DEVICE_BINARY_SIZE + 10);
-  gateway_stop(gateway);
 }
 
 /* ---- Writes that do not go through at once ------------------------------- */
@@ -230,7 +220,7 @@ static BIO_METHOD *put_hurdle(const host_t *host, hurdle_t *hurdle) {
 }
 
 static void many_small_writes(long mode) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
   host_t host = host_connect(gateway, 0);
   set_nonblocking(&host);
   SSL_set_mode(host.ssl, mode);
@@ -244,15 +234,11 @@ static void many_small_writes(long mode) {
   assert_true(sendPayloadLimited(host.ssl, token, payload, 50000, 50000));
   host_close(&host);
   BIO_meth_free(method);
-  uint8_t *expected = malloc(100000);
+  owned(bytes) expected = malloc(100000);
   size_t length = listing_simple(expected, token, payload, 40000);
   length += listing_enhanced(expected + length, token, payload, 256, 1, 2);
   length += listing_simple(expected + length, token, payload, 50000);
-  const gateway_record_t *heard = gateway_heard(gateway, 0);
-  assert_int_equal(heard->length, length);
-  assert_memory_equal(heard->bytes, expected, length);
-  free(expected);
-  gateway_stop(gateway);
+  assert_heard(gateway, 0, expected, length);
 }
 
 TEST(a_write_taken_in_small_pieces) { many_small_writes(0); }
@@ -264,8 +250,8 @@ TEST(a_write_taken_in_small_pieces_in_partial_write_mode) {
 /* The real thing: a full socket, and a reader that starts only when it is full. */
 TEST(a_full_nonblocking_socket) {
   const gateway_step_t script[] = {AWAIT(1), TAKE_ALL, END};
-  const gateway_options_t small = {.receive_buffer = 2048};
-  gateway_t *gateway = gateway_start(&small, SCRIPTS(script));
+  owned(gateway) gateway =
+      gateway_start(&(gateway_options_t){.receive_buffer = 2048}, SCRIPTS(script));
   host_t host = host_connect(gateway, 2048);
   set_nonblocking(&host);
   hurdle_t hurdle = {.told = gateway};
@@ -274,20 +260,16 @@ TEST(a_full_nonblocking_socket) {
   assert_true(hurdle.refusals > 0);
   host_close(&host);
   BIO_meth_free(method);
-  uint8_t *expected = malloc(70000);
+  owned(bytes) expected = malloc(70000);
   size_t length = listing_simple(expected, token, payload, 65535);
-  const gateway_record_t *heard = gateway_heard(gateway, 0);
-  assert_int_equal(heard->length, length);
-  assert_memory_equal(heard->bytes, expected, length);
-  free(expected);
-  gateway_stop(gateway);
+  assert_heard(gateway, 0, expected, length);
 }
 
 /* The gateway wants an answer before it continues. */
 static void check_interrupted(int version, const gateway_step_t *script, size_t step,
                               bool nonblocking) {
-  const gateway_options_t options = {.tls_version = version};
-  gateway_t *gateway = gateway_start(&options, SCRIPTS(script));
+  owned(gateway) gateway =
+      gateway_start(&(gateway_options_t){.tls_version = version}, SCRIPTS(script));
   host_t host = host_connect(gateway, 0);
   if (nonblocking) set_nonblocking(&host);
   uint8_t expected[1024];
@@ -307,10 +289,7 @@ static void check_interrupted(int version, const gateway_step_t *script, size_t 
     }
   }
   host_close(&host);
-  const gateway_record_t *heard = gateway_heard(gateway, 0);
-  assert_int_equal(heard->length, length);
-  assert_memory_equal(heard->bytes, expected, length);
-  gateway_stop(gateway);
+  assert_heard(gateway, 0, expected, length);
 }
 
 TEST(a_key_update_asked_for) {
@@ -328,8 +307,8 @@ TEST(a_renegotiation_asked_for) {
 /* The gateway answers only once sendPayload() has looked for its answer in vain. */
 TEST(a_renegotiation_that_has_to_be_waited_for) {
   const gateway_step_t script[] = {TAKE_FRAMES(1), RENEGOTIATE, AWAIT(1), TAKE_ALL, END};
-  const gateway_options_t options = {.tls_version = TLS1_2_VERSION};
-  gateway_t *gateway = gateway_start(&options, SCRIPTS(script));
+  owned(gateway) gateway =
+      gateway_start(&(gateway_options_t){.tls_version = TLS1_2_VERSION}, SCRIPTS(script));
   host_t host = host_connect(gateway, 0);
   set_nonblocking(&host);
   hurdle_t hurdle = {0};
@@ -346,16 +325,13 @@ TEST(a_renegotiation_that_has_to_be_waited_for) {
   assert_true(hurdle.vain_reads > 0);
   host_close(&host);
   BIO_meth_free(method);
-  const gateway_record_t *heard = gateway_heard(gateway, 0);
-  assert_int_equal(heard->length, length);
-  assert_memory_equal(heard->bytes, expected, length);
-  gateway_stop(gateway);
+  assert_heard(gateway, 0, expected, length);
 }
 
 /* ---- Errors ------------------------------------------------------------- */
 
 TEST(old_errors_make_no_difference) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
   host_t host = host_connect(gateway, 0);
   set_nonblocking(&host);
   hurdle_t hurdle = {.most = 40};
@@ -369,12 +345,11 @@ TEST(old_errors_make_no_difference) {
   host_close(&host);
   BIO_meth_free(method);
   assert_int_equal(gateway_heard(gateway, 0)->frame_count, 1);
-  gateway_stop(gateway);
 }
 
 TEST(no_errors_are_left_behind) {
   const gateway_step_t script[] = {CLOSE_RST};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
   host_t host = host_connect(gateway, 0);
   gateway_heard(gateway, 0);
   signal(SIGPIPE, SIG_IGN);
@@ -385,17 +360,15 @@ TEST(no_errors_are_left_behind) {
   assert_int_equal(ERR_peek_error(), 0);
   signal(SIGPIPE, SIG_DFL);
   host_close(&host);
-  gateway_stop(gateway);
 }
 
 TEST(after_shutdown_it_is_false) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
   host_t host = host_connect(gateway, 0);
   SSL_shutdown(host.ssl);
   assert_false(sendPayload(host.ssl, token, payload, 200));
   assert_int_equal(ERR_peek_error(), 0);
   host_close(&host);
-  gateway_stop(gateway);
 }
 
 /* ---- SIGPIPE ------------------------------------------------------------ */
@@ -485,9 +458,8 @@ static int sends_with_a_handler(void *argument) {
 }
 
 static void check_nobody_there(int (*body)(void *), const gateway_step_t *script) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
   assert_child_is_fine(body, gateway);
-  gateway_stop(gateway);
 }
 
 static const gateway_step_t resets[] = {TAKE_FRAMES(2), CLOSE_RST};

@@ -21,12 +21,6 @@ static const push_certificate_t push = {.name = "Apple Push Services: " APP,
                                         .for_sandbox = true,
                                         .for_production = true};
 
-static apns_credentials_options_t trusting(void) {
-  apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
-  options.ca_file = all->root.certificate_file;
-  return options;
-}
-
 /* Certificates and keys, and their order in a file: certificate and key, one after the other, in
    PEM or in PKCS#12. */
 typedef struct selection {
@@ -45,14 +39,13 @@ static char *written(const selection_t *selection, bool is_pkcs12, size_t *lengt
   STACK_OF(PKCS12_SAFEBAG) *bags = NULL;
   for (int index = 0; index < 3 && selection->traits[index]; index++) {
     EVP_PKEY *key = keys[selection->key_of[index]];
-    X509 *certificate = keychain_certificate(selection->traits[index], key);
+    owned(certificate) certificate = keychain_certificate(selection->traits[index], key);
     if (is_pkcs12) {
       add_bag(&bags, certificate, key);
     } else {
       PEM_write_bio_X509(bio, certificate);
       PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL);
     }
-    X509_free(certificate);
   }
   if (is_pkcs12) {
     STACK_OF(PKCS7) *safes = NULL;
@@ -75,19 +68,16 @@ static char *written(const selection_t *selection, bool is_pkcs12, size_t *lengt
 static void check_chosen(const selection_t *selection, const char *name, uint32_t chain_length) {
   for (int is_pkcs12 = 0; is_pkcs12 < 2; is_pkcs12++) {
     apns_credentials_options_t options = trusting();
-    char *bytes = written(selection, is_pkcs12, &options.certificate_length);
+    owned(text) bytes = written(selection, is_pkcs12, &options.certificate_length);
     options.certificate_bytes = bytes;
     options.passphrase = "open sesame";
-    apns_credentials_t *credentials = NULL;
     apns_error_t error = APNS_ERROR_INIT;
-    assert_ok(apns_credentials_new(&options, &credentials, &error));
+    owned(credentials) credentials = credentials_of(&options);
     apns_credentials_description_t told = APNS_CREDENTIALS_DESCRIPTION_INIT;
     assert_ok(apns_credentials_describe(credentials, &told, &error));
     assert_contains(told.subject, name);
     assert_int_equal(told.chain_length, chain_length);
-    apns_credentials_free(credentials);
     if (chain_length == 1) check_works(&options, 2);
-    free(bytes);
   }
 }
 
@@ -100,10 +90,10 @@ TEST(the_one_for_pushing_is_shown) {
 
 /* Apple marks VoIP by another extension. */
 TEST(each_kind_of_pushing) {
-  X509 *voip = keychain_certificate(
+  owned(certificate) voip = keychain_certificate(
       &(push_certificate_t){.name = "VoIP Services: " APP, .user_id = APP ".voip"}, keys[1]);
   keychain_extend(voip, "1.2.840.113635.100.6.3.4", "\x05\x00", 2);
-  X509 *other = keychain_certificate(&distribution, keys[0]);
+  owned(certificate) other = keychain_certificate(&distribution, keys[0]);
   BIO *bio = BIO_new(BIO_s_mem());
   PEM_write_bio_X509(bio, other);
   PEM_write_bio_PrivateKey(bio, keys[0], NULL, NULL, 0, NULL, NULL);
@@ -113,16 +103,12 @@ TEST(each_kind_of_pushing) {
   apns_credentials_options_t options = trusting();
   options.certificate_length = (size_t)BIO_get_mem_data(bio, &start);
   options.certificate_bytes = start;
-  apns_credentials_t *credentials = NULL;
   apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_credentials_new(&options, &credentials, &error));
+  owned(credentials) credentials = credentials_of(&options);
   apns_credentials_description_t told = APNS_CREDENTIALS_DESCRIPTION_INIT;
   assert_ok(apns_credentials_describe(credentials, &told, &error));
   assert_contains(told.subject, "VoIP Services");
-  apns_credentials_free(credentials);
   BIO_free(bio);
-  X509_free(voip);
-  X509_free(other);
 }
 
 TEST(none_for_pushing_is_as_it_was) {
@@ -155,7 +141,7 @@ TEST(two_apps_are_both_named) {
     for (int is_pkcs12 = 0; is_pkcs12 < 2; is_pkcs12++) {
       const selection_t selection = {{&distribution, &push, rivals[rival]}, {0, 1, 2}};
       apns_credentials_options_t options = trusting();
-      char *bytes = written(&selection, is_pkcs12, &options.certificate_length);
+      owned(text) bytes = written(&selection, is_pkcs12, &options.certificate_length);
       options.certificate_bytes = bytes;
       options.passphrase = "open sesame";
       apns_error_t error =
@@ -164,14 +150,12 @@ TEST(two_apps_are_both_named) {
                         " and ", rivals[rival]->name, "; keep one");
       assert_int_equal(error.cause, APNS_CAUSE_SEVERAL_IDENTITIES);
       /* A separate key selects the certificate. */
-      uint8_t *key = keychain_key_bytes(keys[1], &(key_form_t){0}, &options.key_length);
+      owned(bytes) key = keychain_key_bytes(keys[1], &(key_form_t){0}, &options.key_length);
       options.key_bytes = key;
       check_works(&options, 0);
       options.key_bytes = NULL;
       options.private_key = keys[1];
       check_works(&options, 0);
-      free(key);
-      free(bytes);
     }
 }
 
@@ -179,18 +163,16 @@ TEST(two_apps_are_both_named) {
 TEST(a_second_key_that_is_broken) {
   apns_credentials_options_t options = trusting();
   size_t length;
-  char *bytes = written(&(selection_t){{&push}, {1}}, false, &length);
+  owned(text) bytes = written(&(selection_t){{&push}, {1}}, false, &length);
   static const char broken[] =
       "-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQ==\n"
       "-----END PRIVATE KEY-----\n";
-  char *both = malloc(length + sizeof broken);
+  owned(text) both = malloc(length + sizeof broken);
   memcpy(both, bytes, length);
   memcpy(both + length, broken, sizeof broken);
   options.certificate_bytes = both;
   options.certificate_length = length + sizeof broken - 1;
   check_works(&options, 2);
-  free(both);
-  free(bytes);
 }
 
 void before_all(void) {

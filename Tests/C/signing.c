@@ -34,30 +34,26 @@ apns_credentials_options_t signing_options(EVP_PKEY *key) {
     EVP_PKEY_up_ref(key);
     made[number].key = key;
   }
-  apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
+  apns_credentials_options_t options = trusting();
   options.token_key_bytes = made[number].bytes;
   options.token_key_length = made[number].length;
   options.key_id = KEY_ID;
   options.team_id = TEAM_ID;
-  options.ca_file = identities_make()->root.certificate_file;
   return options;
 }
 
 apns_session_t *signing_session(const service_t *service, const apns_credentials_t *credentials) {
   apns_session_options_t options = push_options(service);
   options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
-  apns_session_t *session = session_with(&options, credentials);
-  return session;
+  return session_with(&options, credentials);
 }
 
 void push_once(const service_t *service, const apns_credentials_options_t *options) {
-  apns_credentials_t *credentials = credentials_of(options);
-  apns_session_t *session = signing_session(service, credentials);
-  apns_credentials_free(credentials);
+  owned(credentials) credentials = credentials_of(options);
+  owned(session) session = signing_session(service, credentials);
   send_range(session, 0, 1);
   drain(session);
   assert_counts(session, 1, 1, 0, 0, 0);
-  apns_session_free(session);
 }
 
 /* base64url; returns the decoded length. */

@@ -22,8 +22,7 @@ static apns_session_t *session_with_standby(const gateway_t *gateway) {
 }
 
 static void assert_next_event(apns_session_t *session, int reject, size_t n) {
-  apns_event_t event = APNS_EVENT_INIT;
-  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
+  apns_event_t event = next_event(session);
   assert_int_equal(event.kind, APNS_EVENT_REJECTED);
   assert_int_equal(event.reject, reject);
   assert_ptr_equal(event.user_data, (void *)(uintptr_t)(n + 1));
@@ -55,7 +54,7 @@ static void assert_resent_on(gateway_t *gateway, size_t index) {
 /* No connection can be opened when the packet comes: the standby makes that unnecessary. */
 static void check_moving_on(int tls_version, size_t tickets) {
   const gateway_options_t how = {.tls_version = tls_version, .tickets = tickets};
-  gateway_t *gateway = gateway_start(&how, SCRIPTS(names_first, works, polite));
+  owned(gateway) gateway = gateway_start(&how, SCRIPTS(names_first, works, polite));
   apns_session_t *session = session_with_standby(gateway);
   bring_to_work(session);
   await_connects(session, 3);
@@ -69,7 +68,6 @@ static void check_moving_on(int tls_version, size_t tickets) {
   assert_int_equal(stats_of(session).resent, 2 * BATCH - 3);
   apns_session_free(session);
   assert_resent_on(gateway, 2);
-  gateway_stop(gateway);
 }
 
 TEST(moving_on_costs_no_handshake) {
@@ -80,8 +78,8 @@ TEST(moving_on_costs_no_handshake) {
 }
 
 TEST(no_standby_means_none) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, polite));
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(names_first, works, polite));
+  owned(session) session = session_to(gateway, NULL);
   apns_event_t event = APNS_EVENT_INIT;
   bring_to_work(session);
   gateway_await_frames(gateway, 1, BATCH - 1);
@@ -89,18 +87,15 @@ TEST(no_standby_means_none) {
     assert_int_equal(apns_session_next_event(session, &event, 10, NULL), APNS_DONE);
   assert_int_equal(gateway_connections(gateway), 2);
   check_goes_on(gateway, session);
-  session_end(session, gateway);
 }
 
 /* A full window is proven by a sentinel, which ends the connection: the next one is begun when it
    is half full, and not before. */
 TEST(a_window_half_full_makes_one) {
   static const gateway_step_t all[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(all, polite));
-  apns_session_options_t options = options_for(gateway);
-  binary_of(&options)->no_standby = 0;
-  options.window_bytes = 16384;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(all, polite));
+  apns_session_t *session =
+      session_where(gateway, binary->no_standby = 0, options.window_bytes = 16384);
   apns_event_t event = APNS_EVENT_INIT;
   send_range(session, 0, 30);
   gateway_await_frames(gateway, 0, 30);
@@ -113,14 +108,11 @@ TEST(a_window_half_full_makes_one) {
   gateway_accept_no_more(gateway);
   assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, NULL, &error));
   gateway_signal(gateway);
-  send_range(session, 70, 80);
-  drain(session);
+  send_and_drain(session, 70, 80);
   assert_counts(session, 80, 80, 0, 0, 0);
-  apns_session_free(session);
-  const gateway_record_t *after = gateway_heard(gateway, 1);
+  const gateway_record_t *after = heard_after(session, gateway, 1);
   assert_int_equal(notifications_in(after), 10);
   assert_carries(after, 0, 70);
-  gateway_stop(gateway);
 }
 
 /* ---- What may become of it ---------------------------------------------- */
@@ -131,7 +123,7 @@ TEST(one_that_ended_while_it_waited_is_replaced) {
   static const gateway_step_t *const ways[] = {notify, fin, reset};
   static const gateway_step_t longer[] = {TAKE_FRAMES(BATCH - 1), AWAIT(2), NAME_NTH(8, 0), END};
   for (size_t index = 0; index < 3; index++) {
-    gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, longer, ways[index], polite));
+    owned(gateway) gateway = gateway_start(NULL, SCRIPTS(names_first, longer, ways[index], polite));
     apns_session_t *session = session_with_standby(gateway);
     bring_to_work(session);
     await_connects(session, 3);
@@ -145,15 +137,14 @@ TEST(one_that_ended_while_it_waited_is_replaced) {
     apns_session_free(session);
     assert_resent_on(gateway, 3);
     assert_int_equal(gateway_heard(gateway, 2)->frame_count, 0);
-    gateway_stop(gateway);
   }
 }
 
 /* A connection that was open for a while is not a sign of a gateway that refuses everybody. */
 TEST(one_that_ended_after_a_while_costs_no_pause) {
   static const gateway_step_t ends[] = {AWAIT(1), CLOSE_RST};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, ends));
-  apns_session_t *session = session_with_standby(gateway);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(names_first, works, ends));
+  owned(session) session = session_with_standby(gateway);
   bring_to_work(session);
   await_connects(session, 3);
   gateway_accept_no_more(gateway);
@@ -164,7 +155,6 @@ TEST(one_that_ended_after_a_while_costs_no_pause) {
   /* It tries to connect at once, which a pause would not let it. */
   assert_fails(APNS_ERR_NETWORK, apns_session_drain(session, 0, NULL, &error), "refused");
   assert_counts(session, BATCH, 0, 2, 0, BATCH - 2);
-  session_end(session, gateway);
 }
 
 TEST(one_whose_handshake_fails_harms_nothing) {
@@ -173,7 +163,7 @@ TEST(one_whose_handshake_fails_harms_nothing) {
                                            CLOSE_FIN};
   static const gateway_step_t *const ways[] = {fails, garbage};
   for (size_t index = 0; index < 2; index++) {
-    gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, ways[index], polite));
+    owned(gateway) gateway = gateway_start(NULL, SCRIPTS(names_first, works, ways[index], polite));
     apns_session_t *session = session_with_standby(gateway);
     apns_event_t event = APNS_EVENT_INIT;
     bring_to_work(session);
@@ -185,14 +175,13 @@ TEST(one_whose_handshake_fails_harms_nothing) {
     check_goes_on(gateway, session);
     apns_session_free(session);
     assert_resent_on(gateway, 3);
-    gateway_stop(gateway);
   }
 }
 
 /* Nor does the session wait for a standby that should long have been there. */
 TEST(one_whose_handshake_stalls_harms_nothing) {
   static const gateway_step_t stalls[] = {NO_HANDSHAKE, STALL};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, stalls, polite));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(names_first, works, stalls, polite));
   apns_session_t *session = session_with_standby(gateway);
   apns_event_t event = APNS_EVENT_INIT;
   bring_to_work(session);
@@ -205,13 +194,12 @@ TEST(one_whose_handshake_stalls_harms_nothing) {
   assert_in_range(stats_of(session).connects, 3, 4);
   apns_session_free(session);
   assert_resent_on(gateway, 3);
-  gateway_stop(gateway);
 }
 
 /* Its deadline passes while the other connection works: no error, and no second one at once. */
 TEST(one_that_never_comes_is_given_up) {
   static const gateway_step_t stalls[] = {NO_HANDSHAKE, STALL};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, stalls, polite));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(names_first, works, stalls, polite));
   apns_session_t *session = session_with_standby(gateway);
   apns_event_t event = APNS_EVENT_INIT;
   bring_to_work(session);
@@ -227,12 +215,11 @@ TEST(one_that_never_comes_is_given_up) {
   check_goes_on(gateway, session);
   apns_session_free(session);
   assert_resent_on(gateway, 3);
-  gateway_stop(gateway);
 }
 
 /* After a minute a firewall may have forgotten it. */
 TEST(one_that_waited_too_long_is_not_used) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, polite, polite));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(names_first, works, polite, polite));
   apns_session_t *session = session_with_standby(gateway);
   bring_to_work(session);
   await_connects(session, 3);
@@ -243,7 +230,6 @@ TEST(one_that_waited_too_long_is_not_used) {
   assert_int_equal(gateway_heard(gateway, 2)->length, 0);
   assert_int_equal(gateway_heard(gateway, 2)->ending, ENDING_NOTIFY);
   assert_resent_on(gateway, 3);
-  gateway_stop(gateway);
 }
 
 /* ---- What is left of it ------------------------------------------------- */
@@ -294,13 +280,11 @@ TEST(nothing_is_left_of_it) {
 TEST(never_more_than_two_sockets_for_each_connection) {
   const size_t count = as_many_as(4000, 400);
   for (uint32_t connections = 1; connections <= 3; connections += 2) {
-    gateway_t *gateway = gateway_start(NULL, NULL);
-    apns_session_options_t options = options_for(gateway);
-    binary_of(&options)->no_standby = 0;
-    options.connections = connections;
-    options.window_bytes = 16384 * connections;
-    apns_session_t *session = session_to(gateway, &options);
-    apns_notification_t *all = notifications(count);
+    owned(gateway) gateway = gateway_start(NULL, NULL);
+    owned(session) session =
+        session_where(gateway, binary->no_standby = 0, options.connections = connections,
+                      options.window_bytes = 16384 * connections);
+    owned(notifications) all = notifications(count);
     size_t bad = 0;
     for (size_t n = 7; n < count; n += 40, bad++) memset((char *)all[n].token + 30, 0xFF, 2);
     sockets_reset();
@@ -315,8 +299,5 @@ TEST(never_more_than_two_sockets_for_each_connection) {
     assert_counts(session, count, count - bad, bad, 0, 0);
     assert_in_range(sockets_most(), 2, 2 * connections);
     if (connections == 1) assert_int_equal(sockets_most(), 2);
-    apns_session_free(session);
-    notifications_free(all, count);
-    gateway_stop(gateway);
   }
 }

@@ -54,15 +54,12 @@ static uint64_t bytes_of(const gateway_record_t *heard, size_t from, size_t to) 
 static uint64_t lengths[2 * BATCH], sentinel;
 
 static void learn_lengths(void) {
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(polite));
   apns_session_t *session = session_to(gateway, NULL);
-  send_range(session, 0, 2 * BATCH);
-  drain(session);
-  apns_session_free(session);
-  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  send_and_drain(session, 0, 2 * BATCH);
+  const gateway_record_t *heard = heard_after(session, gateway, 0);
   for (size_t n = 0; n < 2 * BATCH; n++) lengths[n] = heard->frames[n].length;
   sentinel = heard->frames[2 * BATCH].length;
-  gateway_stop(gateway);
 }
 
 static uint64_t length_of(size_t from, size_t to) {
@@ -78,7 +75,7 @@ TEST(each_stage_of_a_session) {
   static const gateway_step_t first[] = {TAKE_FRAMES(BATCH), AWAIT(1), NAME_NTH(8, 3), END};
   static const gateway_step_t second[] = {TAKE_FRAMES(6), AWAIT(2), CLOSE_RST};
   static const gateway_step_t third[] = {TAKE_SENTINEL, AWAIT(3), NAME_NTH(7, 5), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, second, third, polite));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(first, second, third, polite));
   apns_session_t *session = session_to(gateway, NULL);
   apns_event_t event = APNS_EVENT_INIT;
   uint32_t identifiers[2 * BATCH];
@@ -153,7 +150,6 @@ TEST(each_stage_of_a_session) {
   assert_int_equal(heard, bytes);
   assert_int_equal(gateway_connections(gateway), 4);
   assert_int_equal(bytes_of(gateway_heard(gateway, 1), 0, 6), length_of(4, BATCH));
-  gateway_stop(gateway);
 }
 
 /* ---- Ends that are not the gateway's ------------------------------------ */
@@ -162,10 +158,8 @@ TEST(unknown_ones_are_counted_when_they_are_known_to_be) {
   learn_lengths();
   static const gateway_step_t first[] = {TAKE_FRAMES(BATCH), CLOSE_RST};
   static const gateway_step_t second[] = {TAKE_ALL, END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, second));
-  apns_session_options_t options = options_for(gateway);
-  options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(first, second));
+  owned(session) session = session_where(gateway, options.delivery = APNS_DELIVERY_AT_MOST_ONCE);
   send_range(session, 0, BATCH);
   uint64_t records = stats_of(session).records, bytes = length_of(0, BATCH);
   gateway_heard(gateway, 0);
@@ -182,17 +176,14 @@ TEST(unknown_ones_are_counted_when_they_are_known_to_be) {
   bytes += sentinel;
   assert_stats(session, .taken = BATCH + 1, .unknown = BATCH + 1, .connects = 2, .bytes = bytes,
                .records = stats_of(session).records, .events = BATCH);
-  session_end(session, gateway);
 }
 
 TEST(accepted_ones_wait_as_events_only_where_asked_for) {
   for (int asked = 0; asked < 2; asked++) {
-    gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite));
-    apns_session_options_t options = options_for(gateway);
-    options.outcomes = asked ? APNS_OUTCOMES_EACH : APNS_OUTCOMES_FAILURES;
-    apns_session_t *session = session_to(gateway, &options);
-    send_range(session, 0, BATCH);
-    drain(session);
+    owned(gateway) gateway = gateway_start(NULL, SCRIPTS(polite));
+    owned(session) session = session_where(
+        gateway, options.outcomes = asked ? APNS_OUTCOMES_EACH : APNS_OUTCOMES_FAILURES);
+    send_and_drain(session, 0, BATCH);
     for (size_t n = 0; asked && n < BATCH; n++) {
       assert_int_equal(stats_of(session).events, BATCH - n);
       assert_event(session, APNS_EVENT_ACCEPTED, 0, n);
@@ -200,22 +191,18 @@ TEST(accepted_ones_wait_as_events_only_where_asked_for) {
     assert_int_equal(stats_of(session).events, 0);
     assert_int_equal(stats_of(session).window, 0);
     assert_int_equal(stats_of(session).first_unresolved, 0);
-    session_end(session, gateway);
   }
 }
 
 /* A frame is not in flight if the socket took only a part of it, or its connection is gone. */
 TEST(what_is_not_whole_on_the_wire_is_not_in_flight) {
   static const gateway_step_t stalls[] = {TAKE_FRAMES(1), AWAIT(1), CLOSE_RST};
-  const gateway_options_t small = {.receive_buffer = 4096};
   const size_t count = 60000;
-  gateway_t *gateway = gateway_start(&small, SCRIPTS(stalls));
-  apns_session_options_t options = options_for(gateway);
-  options.window_bytes = 16 << 20;
-  apns_session_t *session = session_to(gateway, &options);
-  apns_notification_t *all = notifications(count);
+  owned(gateway) gateway =
+      gateway_start(&(gateway_options_t){.receive_buffer = 4096}, SCRIPTS(stalls));
+  owned(session) session = session_where(gateway, options.window_bytes = 16 << 20);
+  owned(notifications) all = notifications(count);
   assert_ok(apns_session_send_many(session, all, count, APNS_SEND_MORE, NULL, &error));
-  notifications_free(all, count);
   gateway_await_step(gateway, 0, 1);
   apns_session_stats_t stats = stats_of(session);
   assert_int_equal(stats.unresolved, count);
@@ -231,7 +218,6 @@ TEST(what_is_not_whole_on_the_wire_is_not_in_flight) {
   assert_int_equal(stats.unresolved, count);
   assert_int_equal(stats.in_flight, 0);
   assert_in_range(stats.resent, 1, count - 1);
-  session_end(session, gateway);
 }
 
 /* With several connections: the sums, and the oldest of all. */
@@ -239,10 +225,8 @@ TEST(several_connections_are_counted_together) {
   enum { COUNT = 600 };
   static const gateway_step_t late[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
   static const gateway_step_t soon[] = {TAKE_SENTINEL, NAME_LAST(2), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(soon, late));
-  apns_session_options_t options = options_for(gateway);
-  options.connections = 2;
-  apns_session_t *session = session_to(gateway, &options);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(soon, late));
+  apns_session_t *session = session_where(gateway, options.connections = 2);
   uint32_t identifiers[COUNT];
   assert_ok(apns_session_connect(session, &error));
   await_connects(session, 2);
@@ -270,5 +254,4 @@ TEST(several_connections_are_counted_together) {
   assert_int_equal(stats_of(session).first_unresolved, 0);
   apns_session_free(session);
   assert_carries(gateway_heard(gateway, 1), 0, oldest);
-  gateway_stop(gateway);
 }

@@ -52,13 +52,11 @@ static void check_message(const apns_error_t *error, const json_t *fault) {
 }
 
 TEST(every_file_that_can_be_read) {
-  json_t *file = vectors_read("strings.json"), *vector;
-  size_t index;
-  vectors_each(file, index, vector) {
+  vectors_each("strings.json", vector) {
     if (!vector_is(vector, "result", "valid")) continue;
     size_t length;
     uint8_t *bytes = vector_bytes(vector, "hex", &length);
-    apns_strings_t *strings = NULL;
+    owned(strings) strings = NULL;
     assert_ok(apns_strings_new(bytes, length, &strings, &error));
     free(bytes); /* borrowed for the call only */
     json_t *pair;
@@ -77,39 +75,32 @@ TEST(every_file_that_can_be_read) {
                  apns_strings_get(strings, "no such key", 11, &text, NULL, &error),
                  "there is no string for the key \"no such key\"");
     assert_null(text);
-    apns_strings_free(strings);
   }
-  json_decref(file);
 }
 
 TEST(every_file_that_cannot) {
-  json_t *file = vectors_read("strings.json"), *vector;
-  size_t index;
-  vectors_each(file, index, vector) {
+  vectors_each("strings.json", vector) {
     FORGET_ERROR();
     if (!vector_is(vector, "result", "invalid")) continue;
     size_t length;
-    uint8_t *bytes = vector_bytes(vector, "hex", &length);
+    owned(bytes) bytes = vector_bytes(vector, "hex", &length);
     apns_strings_t *strings = NULL;
     assert_status(APNS_ERR_ARGUMENT, apns_strings_new(bytes, length, &strings, &error));
     assert_null(strings);
     check_message(&error, json_object_get(vector, "error"));
     assert_contains(error.message, "strings in memory, line ");
-    free(bytes);
   }
-  json_decref(file);
 }
 
 TEST(every_format) {
-  json_t *file = vectors_read("strings-formats.json"), *vector, *argument;
-  size_t index, number;
-  vectors_each(file, index, vector) {
+  json_t *argument;
+  size_t number;
+  vectors_each("strings-formats.json", vector) {
     FORGET_ERROR();
     size_t length;
-    uint8_t *bytes = vector_bytes(vector, "hex", &length);
-    apns_strings_t *strings = NULL;
+    owned(bytes) bytes = vector_bytes(vector, "hex", &length);
+    owned(strings) strings = NULL;
     assert_ok(apns_strings_new(bytes, length, &strings, &error));
-    free(bytes);
     const char *args[20];
     size_t count = json_array_size(json_object_get(vector, "args"));
     json_array_foreach(json_object_get(vector, "args"), number, argument) args[number] =
@@ -118,7 +109,7 @@ TEST(every_format) {
       const json_t *expected = json_object_get(vector, "formatted");
       const size_t wanted = json_string_length(expected);
       /* Has exactly the size that may be written, so that valgrind detects more. */
-      char *text = malloc(wanted + 1);
+      owned(text) text = malloc(wanted + 1);
       memset(text, '?', wanted + 1);
       size_t found = 999;
       assert_status(APNS_ERR_BUFFER_SMALL, apns_strings_format(strings, "KEY", 3, args, count, text,
@@ -131,7 +122,6 @@ TEST(every_format) {
           apns_strings_format(strings, "KEY", 3, args, count, text, wanted + 1, &found, &error));
       assert_int_equal(found, wanted);
       assert_memory_equal(text, json_string_value(expected), wanted + 1);
-      free(text);
     } else {
       char text[100] = "as it was";
       size_t found = 999;
@@ -151,9 +141,7 @@ TEST(every_format) {
       assert_string_equal(text, "as it was");
       assert_int_equal(found, 999);
     }
-    apns_strings_free(strings);
   }
-  json_decref(file);
 }
 
 TEST(a_file_by_its_name) {
@@ -181,7 +169,7 @@ TEST(a_file_by_its_name) {
 
 TEST(a_file_that_is_too_large) {
   const size_t limit = 16 << 20;
-  char *blanks = malloc(limit + 1);
+  owned(text) blanks = malloc(limit + 1);
   memset(blanks, ' ', limit + 1);
   apns_strings_t *strings = NULL;
   assert_fails(APNS_ERR_ARGUMENT, apns_strings_new(blanks, limit + 1, &strings, &error),
@@ -190,7 +178,6 @@ TEST(a_file_that_is_too_large) {
     assert_ok(apns_strings_new(blanks, limit, &strings, &error));
     apns_strings_free(strings);
   }
-  free(blanks);
 }
 
 /* Sorted by bytes and found again, from any order; and no order is slow. */
@@ -203,7 +190,7 @@ TEST(many_keys) {
       end += sprintf(end, "\"key %zu\" = \"value %zu of %zu\";\n", n, n, order);
     }
     const int64_t start = cpu_ms();
-    apns_strings_t *strings = read_strings(text);
+    owned(strings) strings = read_strings(text);
     assert_costs(start, 9000);
     for (size_t n = 1; n < count; n++) {
       char key[32], value[64];
@@ -215,13 +202,12 @@ TEST(many_keys) {
       assert_string_equal(found, value);
       assert_int_equal(length, strlen(value));
     }
-    apns_strings_free(strings);
     free(text);
   }
 }
 
 TEST(keys_are_bytes) {
-  apns_strings_t *strings =
+  owned(strings) strings =
       read_strings("\"a\\U0000b\" = \"1\"; \"a\" = \"2\"; \"\xC3\xA9\" = \"3\";");
   const char *text = NULL;
   assert_ok(apns_strings_get(strings, "a\0b", 3, &text, NULL, &error));
@@ -250,11 +236,10 @@ TEST(keys_are_bytes) {
   }
   assert_fails(APNS_ERR_ARGUMENT, apns_strings_get(strings, "\xFF\xE2\x82", 3, &text, NULL, &error),
                "there is no string for the key \"???\"");
-  apns_strings_free(strings);
 }
 
 TEST(arguments_that_cannot_be) {
-  apns_strings_t *strings = NULL;
+  owned(strings) strings = NULL;
   const char *text = NULL;
   char buffer[10];
   const char *const args[] = {"a", NULL};
@@ -290,6 +275,5 @@ TEST(arguments_that_cannot_be) {
   assert_fails(APNS_ERR_ARGUMENT,
                apns_strings_format(strings, "b", 1, args, 1, buffer, 10, NULL, &error),
                "there is no string for the key \"b\"");
-  apns_strings_free(strings);
   apns_strings_free(NULL);
 }

@@ -19,16 +19,13 @@
     assert_contains(error.message, expected_);                                            \
   } while (0)
 
-static apns_credentials_t *no_credentials(void) {
-  apns_credentials_t *credentials = credentials_of(NULL);
-  return credentials;
-}
+static apns_credentials_t *no_credentials(void) { return credentials_of(NULL); }
 
 /* ---- apns_error_t ------------------------------------------------------- */
 
 TEST(an_error_may_be_null) {
-  apns_credentials_t *credentials = NULL;
-  apns_session_t *session = NULL;
+  owned(credentials) credentials = NULL;
+  owned(session) session = NULL;
   assert_int_equal(apns_credentials_new(NULL, NULL, NULL), APNS_ERR_ARGUMENT);
   assert_int_equal(apns_credentials_new(NULL, &credentials, NULL), APNS_OK);
   assert_int_equal(apns_session_new(NULL, NULL, &session, NULL), APNS_ERR_ARGUMENT);
@@ -42,8 +39,6 @@ TEST(an_error_may_be_null) {
   assert_int_equal(apns_session_send(session, NULL, 0, NULL, NULL), APNS_ERR_ARGUMENT);
   assert_int_equal(apns_session_stats(session, NULL, NULL), APNS_ERR_ARGUMENT);
   assert_int_equal(apns_feedback_next(NULL, NULL, NULL), APNS_ERR_ARGUMENT);
-  apns_session_free(session);
-  apns_credentials_free(credentials);
 }
 
 TEST(a_failure_fills_the_error) {
@@ -65,10 +60,9 @@ TEST(a_success_leaves_the_error_as_it_was) {
   memset(&error, 0x5A, sizeof error);
   error.size = sizeof error;
   before = error;
-  apns_credentials_t *credentials = NULL;
+  owned(credentials) credentials = NULL;
   assert_int_equal(apns_credentials_new(NULL, &credentials, &error), APNS_OK);
   assert_memory_equal(&error, &before, sizeof error);
-  apns_credentials_free(credentials);
 }
 
 /* If the size of the program's memory is unknown, nothing is written to it. */
@@ -120,7 +114,7 @@ TEST(an_error_of_a_newer_program_keeps_its_own) {
 /* ---- Options ------------------------------------------------------------ */
 
 TEST(options_without_a_size_are_refused) {
-  apns_credentials_t *credentials = NULL;
+  owned(credentials) credentials = NULL;
   apns_session_t *session = NULL;
   apns_feedback_t *feedback = NULL;
   apns_credentials_options_t who = {0};
@@ -141,7 +135,6 @@ TEST(options_without_a_size_are_refused) {
                            apns_session_new(&how, credentials, &session, &error));
   assert_init_is_asked_for("apns_feedback_options_t", 5000,
                            apns_feedback_open(&whence, credentials, &feedback, &error));
-  apns_credentials_free(credentials);
 }
 
 /* ---- Each structure, by its size and its reserved fields ----------------- */
@@ -151,12 +144,10 @@ static apns_credentials_t *made;
 static apns_session_t *held;
 
 static apns_status_t with_credentials_options(void *memory, apns_error_t *error) {
-  apns_credentials_t *credentials = NULL;
+  owned(credentials) credentials = NULL;
   /* The system's store takes seconds under valgrind. */
   ((apns_credentials_options_t *)memory)->dangerously_accept_any_peer = 1;
-  const apns_status_t status = apns_credentials_new(memory, &credentials, error);
-  apns_credentials_free(credentials);
-  return status;
+  return apns_credentials_new(memory, &credentials, error);
 }
 
 static apns_status_t with_description(void *memory, apns_error_t *error) {
@@ -164,10 +155,8 @@ static apns_status_t with_description(void *memory, apns_error_t *error) {
 }
 
 static apns_status_t with_session_options(void *memory, apns_error_t *error) {
-  apns_session_t *session = NULL;
-  const apns_status_t status = apns_session_new(memory, made, &session, error);
-  apns_session_free(session);
-  return status;
+  owned(session) session = NULL;
+  return apns_session_new(memory, made, &session, error);
 }
 
 static apns_status_t with_tuning(void *memory, apns_error_t *error) {
@@ -186,27 +175,21 @@ static apns_status_t with_binary_options(void *memory, apns_error_t *error) {
 
 /* Nothing listens on the port, so that accepted options fail soon. */
 static apns_status_t with_feedback_options(void *memory, apns_error_t *error) {
-  apns_feedback_t *feedback = NULL;
+  owned(feedback) feedback = NULL;
   ((apns_feedback_options_t *)memory)->peer.host = "127.0.0.1";
   ((apns_feedback_options_t *)memory)->peer.port = 1;
-  const apns_status_t status = apns_feedback_open(memory, made, &feedback, error);
-  apns_feedback_free(feedback);
-  return status;
+  return apns_feedback_open(memory, made, &feedback, error);
 }
 
 /* Without HTTP/2 it is checked all the same. */
 static apns_status_t with_channels_options(void *memory, apns_error_t *error) {
-  apns_channels_t *channels = NULL;
-  const apns_status_t status = apns_channels_new(memory, made, &channels, error);
-  apns_channels_free(channels);
-  return status;
+  owned(channels) channels = NULL;
+  return apns_channels_new(memory, made, &channels, error);
 }
 
 static apns_status_t with_payload_options(void *memory, apns_error_t *error) {
-  apns_payload_t *payload = NULL;
-  const apns_status_t status = apns_payload_new(memory, &payload, error);
-  apns_payload_free(payload);
-  return status;
+  owned(payload) payload = NULL;
+  return apns_payload_new(memory, &payload, error);
 }
 
 /* It has no token, and the token is checked last. */
@@ -219,11 +202,10 @@ static apns_status_t with_notifications(void *memory, apns_error_t *error) {
 }
 
 static apns_status_t with_payload_of_its_own(void *memory, apns_error_t *error) {
-  apns_payload_t *payload = NULL;
+  owned(payload) payload = NULL;
   assert_int_equal(apns_payload_new(NULL, &payload, NULL), APNS_OK);
   const apns_status_t status =
       apns_session_send_payload(held, memory, payload, 0, NULL, NULL, error);
-  apns_payload_free(payload);
   return status;
 }
 
@@ -361,9 +343,8 @@ TEST(options_of_a_newer_program) {
   memset(&options, 0, sizeof options);
   options.known.size = sizeof options;
   options.known.protocol = APNS_PROTOCOL_BINARY;
-  apns_credentials_t *credentials = no_credentials();
-  apns_session_t *session = NULL;
-  assert_ok(apns_session_new(&options.known, credentials, &session, &error));
+  owned(credentials) credentials = no_credentials();
+  apns_session_t *session = session_with(&options.known, credentials);
   apns_session_free(session);
   /* A setting that cannot be met is not ignored. */
   session = NULL;
@@ -379,7 +360,6 @@ TEST(options_of_a_newer_program) {
   apns_credentials_t *more = NULL;
   assert_fails(APNS_ERR_ARGUMENT, apns_credentials_new(&who.known, &more, &error),
                "apns_credentials_options_t");
-  apns_credentials_free(credentials);
 }
 
 TEST(options_that_cannot_be_are_named) {
@@ -405,7 +385,7 @@ TEST(options_that_cannot_be_are_named) {
       {FIELD(tuning.payload_max), 65536, "payload_max is 65536"},
 #undef FIELD
   };
-  apns_credentials_t *credentials = no_credentials();
+  owned(credentials) credentials = no_credentials();
   for (size_t index = 0; index < sizeof wrong / sizeof *wrong; index++) {
     struct all all = {APNS_SESSION_OPTIONS_INIT, APNS_BINARY_OPTIONS_INIT, APNS_TUNING_INIT};
     all.options.protocol = APNS_PROTOCOL_BINARY;
@@ -426,24 +406,21 @@ TEST(options_that_cannot_be_are_named) {
   options.peer.server_name = "";
   assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
                "server_name");
-  apns_credentials_free(credentials);
 }
 
 TEST(the_smallest_window_there_may_be) {
-  apns_credentials_t *credentials = no_credentials();
+  owned(credentials) credentials = no_credentials();
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   options.protocol = APNS_PROTOCOL_BINARY;
   options.window_bytes = 16384;
-  apns_session_t *session = session_with(&options, credentials);
-  apns_session_free(session);
-  apns_credentials_free(credentials);
+  owned(session) session = session_with(&options, credentials);
 }
 
 /* ---- Notifications ------------------------------------------------------ */
 
 TEST(notifications_without_a_size_are_refused) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(session) session = session_to(gateway, NULL);
   apns_notification_t push = *notification(0);
   push.size = 0;
   assert_init_is_asked_for("apns_notification_t", 0,
@@ -453,14 +430,13 @@ TEST(notifications_without_a_size_are_refused) {
   assert_init_is_asked_for("apns_notification_t", 0,
                            apns_session_send_many(session, &push, 1, 0, &taken, &error));
   assert_int_equal(taken, 0);
-  session_end(session, gateway);
 }
 
 /* The structure continues after ours. */
 TEST(notifications_of_other_programs_in_an_array) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_session_t *session = session_to(gateway, NULL);
-  apns_notification_t *source = notifications(3);
+  owned(notifications) source = notifications(3);
   size_t taken = 0;
   NEWER(apns_notification_t) newer[3];
   memset(newer, 0, sizeof newer);
@@ -475,19 +451,16 @@ TEST(notifications_of_other_programs_in_an_array) {
                 apns_session_send_many(session, &newer[0].known, 3, 0, &taken, &error));
   assert_int_equal(taken, 1);
   assert_contains(error.message, "does not know");
-  notifications_free(source, 3);
   drain(session);
-  apns_session_free(session);
-  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  const gateway_record_t *heard = heard_after(session, gateway, 0);
   assert_int_equal(notifications_in(heard), 4);
   for (size_t n = 0; n < 3; n++) assert_carries(heard, n, n);
   assert_carries(heard, 3, 0);
-  gateway_stop(gateway);
 }
 
 /* The binary interface has no fields for HTTP/2's options. */
 TEST(what_is_for_http2_is_passed_over) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_session_t *session = session_to(gateway, NULL);
   apns_notification_t push = *notification(1);
   assert_ok(apns_session_send(session, &push, 0, NULL, &error));
@@ -497,8 +470,7 @@ TEST(what_is_for_http2_is_passed_over) {
   push.apns_id = "not a UUID";
   assert_ok(apns_session_send(session, &push, 0, NULL, &error));
   drain(session);
-  apns_session_free(session);
-  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  const gateway_record_t *heard = heard_after(session, gateway, 0);
   assert_int_equal(notifications_in(heard), 2);
   assert_carries(heard, 0, 1);
   assert_carries(heard, 1, 1);
@@ -507,19 +479,15 @@ TEST(what_is_for_http2_is_passed_over) {
   assert_in_range(count, 2, 3);
   assert_int_equal(frames[0].length, frames[1].length);
   free(frames);
-  gateway_stop(gateway);
 }
 
 /* ---- What is handed out ------------------------------------------------- */
 
 TEST(events_and_stats_of_other_programs) {
   const gateway_step_t script[] = {TAKE_FRAMES(1), NAME_NTH(8, 0), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script, script, script));
-  apns_session_t *session = session_to(gateway, NULL);
-  for (size_t n = 0; n < 3; n++) {
-    send_range(session, n, n + 1);
-    drain(session);
-  }
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script, script, script));
+  owned(session) session = session_to(gateway, NULL);
+  for (size_t n = 0; n < 3; n++) send_and_drain(session, n, n + 1);
   assert_int_equal(stats_of(session).events, 3);
 
   /* A wrong structure costs no outcome. */
@@ -558,14 +526,13 @@ TEST(events_and_stats_of_other_programs) {
   assert_ok(apns_session_stats(session, &more.known, &error));
   assert_int_equal(more.known.rejected, 3);
   assert_int_equal(more.known.events, 1);
-  session_end(session, gateway);
 }
 
 /* A structure for results is filled, so its old contents do not matter: a newer program may pass a
    structure that it never cleared. */
 TEST(what_stood_in_an_answer_does_not_matter) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(session) session = session_to(gateway, NULL);
   NEWER(apns_event_t) event;
   memset(&event, 0x5A, sizeof event);
   event.known.size = sizeof event;
@@ -575,5 +542,4 @@ TEST(what_stood_in_an_answer_does_not_matter) {
   stats.known.size = sizeof stats;
   assert_ok(apns_session_stats(session, &stats.known, &error));
   assert_int_equal(stats.known.taken, 0);
-  session_end(session, gateway);
 }

@@ -23,19 +23,16 @@ static const char *const places[] = {"/etc/ssl/certs/ca-certificates.crt",
 static apns_credentials_t *made(const char *ca_file) {
   apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
   options.ca_file = ca_file;
-  apns_credentials_t *credentials = credentials_of(&options);
-  return credentials;
+  return credentials_of(&options);
 }
 
 static apns_status_t connected(apns_credentials_t *credentials) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   options.peer.host = "127.0.0.1";
-  apns_session_t *session = session_with(&options, credentials);
+  owned(session) session = session_with(&options, credentials);
   apns_credentials_free(credentials);
-  const apns_status_t status = apns_session_connect(session, &error);
-  session_end(session, gateway);
-  return status;
+  return apns_session_connect(session, &error);
 }
 
 static void check_trusts(void) { assert_ok(connected(made(NULL))); }
@@ -140,8 +137,8 @@ static int connects_without_descriptors(void *context) {
   apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
   for (int index = 0; index < 2; index++) {
     who.ca_directory = index == 0 ? NULL : X509_get_default_cert_dir();
-    apns_credentials_t *credentials = NULL;
-    apns_session_t *session = NULL;
+    owned(credentials) credentials = NULL;
+    owned(session) session = NULL;
     apns_session_options_t options = options_for(gateway);
     options.peer.host = "127.0.0.1";
     const struct rlimit few = {64, 64};
@@ -157,7 +154,6 @@ static int connects_without_descriptors(void *context) {
     CHILD_REQUIRE(status == APNS_ERR_NETWORK && error.cause == APNS_CAUSE_DESCRIPTORS);
     CHILD_REQUIRE(error.sys_errno == EMFILE && strstr(error.message, "to verify"));
     CHILD_REQUIRE(!apns_session_connect(session, &error));
-    apns_session_free(session), apns_credentials_free(credentials);
   }
   return 0;
 }
@@ -166,9 +162,8 @@ static int connects_without_descriptors(void *context) {
 TEST(a_directory_that_no_descriptor_is_left_for) {
   if (getenv("APNS_TESTS_LIGHT")) skip();
   anchors_put_hashed(X509_get_default_cert_dir(), &all->root);
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   assert_child_is_fine(connects_without_descriptors, gateway);
-  gateway_stop(gateway);
 }
 
 TEST(where_the_environment_says) {
@@ -198,16 +193,14 @@ TEST(those_that_are_named_are_all) {
 
 /* Missing system certificates do not hide another problem with a certificate. */
 TEST(another_fault_is_named) {
-  const gateway_options_t how = {.identity = &all->gateway_expired};
   anchors_put(places[1], all->root.certificate_file);
-  gateway_t *gateway = gateway_start(&how, NULL);
+  owned(gateway) gateway =
+      gateway_start(&(gateway_options_t){.identity = &all->gateway_expired}, NULL);
   apns_session_options_t options = options_for(gateway);
   options.peer.host = "127.0.0.1";
-  apns_credentials_t *credentials = made(NULL);
-  apns_session_t *session = session_with(&options, credentials);
-  apns_credentials_free(credentials);
+  owned(credentials) credentials = made(NULL);
+  owned(session) session = session_with(&options, credentials);
   assert_caused(APNS_ERR_TLS, apns_session_connect(session, &error), APNS_CAUSE_PEER_EXPIRED);
-  session_end(session, gateway);
 }
 
 void before_all(void) {

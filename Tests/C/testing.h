@@ -16,6 +16,8 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include "owned.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -50,6 +52,15 @@ void after_each(void);
 char *json_of(const char *text, size_t length);
 
 #define SKIPPED 77
+
+OWNED(credentials, apns_credentials_t, apns_credentials_free)
+OWNED(session, apns_session_t, apns_session_free)
+OWNED(feedback, apns_feedback_t, apns_feedback_free)
+OWNED(payload, apns_payload_t, apns_payload_free)
+OWNED(channels, apns_channels_t, apns_channels_free)
+OWNED(strings, apns_strings_t, apns_strings_free)
+OWNED(text, char, free)
+OWNED(bytes, uint8_t, free)
 
 #ifdef __cplusplus
 }

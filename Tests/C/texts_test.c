@@ -268,7 +268,7 @@ static size_t encode(uint32_t c, char *to) {
 static void check_every_way(const char *text, char message[240]) {
   FORGET_ERROR();
   const size_t length = strlen(text);
-  apns_strings_t *strings = NULL;
+  owned(strings) strings = NULL;
   const char *found;
   assert_status(APNS_ERR_ARGUMENT, apns_strings_open(text, &strings, &error));
   check_line(error.message);
@@ -287,18 +287,15 @@ static void check_every_way(const char *text, char message[240]) {
   apns_payload_check(json, strlen(json), 0, findings, 8, &count, &error);
   check_line(error.message);
   for (size_t index = 0; index < count && index < 8; index++) check_line(findings[index].message);
-  apns_payload_t *payload = NULL;
-  assert_ok(apns_payload_new(NULL, &payload, &error));
+  owned(payload) payload = payload_with(NULL);
   for (int twice = 0; twice < 2; twice++) {
     error.message[0] = 0;
     apns_payload_add_null(payload, text, length, &error);
     check_line(error.message);
   }
-  apns_payload_free(payload);
   assert_ok(apns_strings_new("a = b;", 6, &strings, &error));
   assert_status(APNS_ERR_ARGUMENT, apns_strings_get(strings, text, length, &found, NULL, &error));
   check_line(error.message);
-  apns_strings_free(strings);
   memcpy(message, error.message, 240);
 }
 

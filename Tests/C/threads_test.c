@@ -54,8 +54,7 @@ static void *work(void *argument) {
 }
 
 TEST(many_threads_and_one_credentials) {
-  const gateway_options_t strict = {.wants_certificate = true};
-  gateway_t *gateway = gateway_start(&strict, NULL);
+  owned(gateway) gateway = gateway_start(&(gateway_options_t){.wants_certificate = true}, NULL);
   apns_credentials_t *credentials = provider_credentials();
   worker_t workers[THREADS];
   memset(workers, 0, sizeof workers);
@@ -73,7 +72,6 @@ TEST(many_threads_and_one_credentials) {
   assert_int_equal(gateway_connections(gateway), THREADS * sessions);
   for (size_t index = 0; index < THREADS * sessions; index++)
     assert_int_equal(notifications_in(gateway_heard(gateway, index)), BATCH);
-  gateway_stop(gateway);
 }
 
 /* ---- Rejections, resends, standby connections ---------------------------- */
@@ -133,8 +131,8 @@ static void *work_with_rejections(void *argument) {
 }
 
 TEST(many_threads_with_rejections) {
-  const gateway_options_t strict = {.wants_certificate = true, .tickets = 1};
-  gateway_t *gateway = gateway_start(&strict, NULL);
+  owned(gateway) gateway =
+      gateway_start(&(gateway_options_t){.wants_certificate = true, .tickets = 1}, NULL);
   apns_credentials_t *credentials = provider_credentials();
   worker_t workers[THREADS];
   memset(workers, 0, sizeof workers);
@@ -156,7 +154,6 @@ TEST(many_threads_with_rejections) {
   for (size_t index = 0; index < gateway_connections(gateway); index++)
     accepted += gateway_heard(gateway, index)->accepted;
   assert_int_equal(accepted, good * THREADS * sessions);
-  gateway_stop(gateway);
 }
 
 /* A session may go from thread to thread, one at a time. */
@@ -165,18 +162,16 @@ static void *drain_there(void *argument) {
 }
 
 TEST(a_session_that_goes_to_another_thread) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(session) session = session_to(gateway, NULL);
   send_range(session, 0, 10);
   pthread_t thread;
   void *result = NULL;
   assert_int_equal(pthread_create(&thread, NULL, drain_there, session), 0);
   pthread_join(thread, &result);
   assert_ptr_equal(result, session);
-  send_range(session, 10, 20);
-  drain(session);
+  send_and_drain(session, 10, 20);
   assert_counts(session, 20, 20, 0, 0, 0);
-  session_end(session, gateway);
 }
 
 /* ---- Counts from another thread ------------------------------------------ */
@@ -215,8 +210,8 @@ static void *watch(void *argument) {
 }
 
 TEST(counts_are_read_while_another_thread_sends) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(session) session = session_to(gateway, NULL);
   watcher_t watcher = {.session = session};
   assert_int_equal(pthread_create(&watcher.thread, NULL, watch, &watcher), 0);
   const size_t count = as_many_as(20000, 500);
@@ -228,24 +223,20 @@ TEST(counts_are_read_while_another_thread_sends) {
   __atomic_store_n(&watcher.stopped, 1, __ATOMIC_RELEASE);
   pthread_join(watcher.thread, NULL);
   if (watcher.fault) fail_msg("%s", watcher.fault);
-  session_end(session, gateway);
 }
 
 /* The response comes when the other thread has seen the expected counts. */
 TEST(counts_are_read_while_another_thread_waits) {
   const gateway_step_t script[] = {TAKE_FRAMES(3), AWAIT(1), NAME_NTH(8, 1), STALL};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
-  apns_session_t *session = session_to(gateway, NULL);
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
+  owned(session) session = session_to(gateway, NULL);
   watcher_t watcher = {.session = session, .gateway = gateway};
   assert_int_equal(pthread_create(&watcher.thread, NULL, watch, &watcher), 0);
-  for (size_t n = 0; n < 3; n++)
-    assert_ok(apns_session_send(session, notification(n), 0, NULL, &error));
-  apns_event_t event = APNS_EVENT_INIT;
-  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
+  for (size_t n = 0; n < 3; n++) send_range(session, n, n + 1);
+  apns_event_t event = next_event(session);
   assert_int_equal(event.kind, APNS_EVENT_REJECTED);
   pthread_join(watcher.thread, NULL);
   if (watcher.fault) fail_msg("%s", watcher.fault);
-  session_end(session, gateway);
 }
 
 static apns_session_t *logging;
@@ -261,14 +252,13 @@ static void call_back(const apns_log_record_t *record, void *context) {
 }
 
 TEST(a_callback_that_calls_its_session_is_refused) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   options.log = call_back;
   logging = session_to(gateway, &options);
   assert_ok(apns_session_connect(logging, &error));
-  apns_session_t *session = logging;
+  owned(session) session = logging;
   logging = NULL;
   assert_status(APNS_ERR_ARGUMENT, refusal);
   assert_string_equal(refusal_text, "called from a callback of the same session");
-  session_end(session, gateway);
 }

@@ -39,8 +39,7 @@ void before_each(void) {
   char name[32];
   snprintf(name, sizeof name, "cache-%d", number++);
   memset(&heard, 0, sizeof heard);
-  const service_options_t how = {.judge = hear_token, .context = &heard};
-  service = service_start(&how);
+  service = service_start(&(service_options_t){.judge = hear_token, .context = &heard});
   snprintf(directory, sizeof directory, "%s", identities_directory(name));
   chmod(directory, 0700);
   snprintf(file, sizeof file, "%s/token", directory);
@@ -52,7 +51,7 @@ void before_each(void) {
 void after_each(void) {
   chmod(directory, 0700);
   setenv("APNS_TOKEN_CACHE", "off", 1);
-  service_end(service);
+  service_free(service);
 }
 
 /* ---- One token for all -------------------------------------------------------- */
@@ -101,15 +100,13 @@ static int push_when_all_are_there(void *context) {
   char byte = 0;
   const gate_t *gate = context;
   close(gate->opened[1]);
-  apns_credentials_t *credentials = credentials_of(&options);
-  apns_session_t *session = signing_session(service, credentials);
-  apns_credentials_free(credentials);
+  owned(credentials) credentials = credentials_of(&options);
+  owned(session) session = signing_session(service, credentials);
   CHILD_REQUIRE(apns_session_connect(session, NULL) == APNS_OK);
   CHILD_REQUIRE(write(gate->ready[1], &byte, 1) == 1);
   CHILD_REQUIRE(read(gate->opened[0], &byte, 1) == 0);
   send_range(session, 0, 1), drain(session);
   CHILD_REQUIRE(stats_of(session).accepted == 1);
-  apns_session_free(session);
   return 0;
 }
 
@@ -149,12 +146,10 @@ TEST(eight_at_once) {
 
 static int push_in_a_process(void *unused) {
   (void)unused;
-  apns_credentials_t *credentials = credentials_of(&options);
-  apns_session_t *session = signing_session(service, credentials);
-  apns_credentials_free(credentials);
+  owned(credentials) credentials = credentials_of(&options);
+  owned(session) session = signing_session(service, credentials);
   send_range(session, 0, 1), drain(session);
   CHILD_REQUIRE(stats_of(session).accepted == 1);
-  apns_session_free(session);
   return 0;
 }
 
@@ -238,12 +233,12 @@ TEST(one_renews_for_all) {
     send_range(sessions[n], 3, 4), drain(sessions[n]);
     assert_counts(sessions[n], 4, 3, 1, 0, 0);
   }
-  apns_credentials_t *late = credentials_of(&options);
+  owned(credentials) late = credentials_of(&options);
   apns_session_t *session = signing_session(service, late);
   send_range(session, 0, 1), drain(session);
   assert_counts(session, 1, 0, 1, 0, 0);
   assert_int_equal(heard.count, 3);
-  apns_session_free(session), apns_credentials_free(late);
+  apns_session_free(session);
   for (size_t n = 0; n < 3; n++)
     apns_session_free(sessions[n]), apns_credentials_free(credentials[n]);
 }
@@ -286,8 +281,8 @@ TEST(a_stopped_holder) {
   int status = 0;
   assert_int_equal(waitpid(child, &status, WUNTRACED), child);
   assert_true(WIFSTOPPED(status));
-  apns_credentials_t *credentials = credentials_of(&options);
-  apns_session_t *session = signing_session(service, credentials);
+  owned(credentials) credentials = credentials_of(&options);
+  owned(session) session = signing_session(service, credentials);
   assert_ok(apns_session_connect(session, &error));
   int64_t began = clock_ms();
   send_range(session, 0, 1);
@@ -305,8 +300,6 @@ TEST(a_stopped_holder) {
   clock_forward(1000);
   send_range(session, 50, 51), drain(session);
   assert_int_equal(heard.count, 2);
-  apns_session_free(session);
-  apns_credentials_free(credentials);
 }
 
 /* ---- Files that are something else ------------------------------------------------- */

@@ -15,17 +15,10 @@ static heard_t heard;
 
 void before_each(void) {
   memset(&heard, 0, sizeof heard);
-  const service_options_t how = {.judge = hear_token, .context = &heard};
-  service = service_start(&how);
+  service = service_start(&(service_options_t){.judge = hear_token, .context = &heard});
 }
 
-void after_each(void) { service_end(service); }
-
-static apns_credentials_options_t trusting(void) {
-  apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
-  options.ca_file = identities_make()->root.certificate_file;
-  return options;
-}
+void after_each(void) { service_free(service); }
 
 /* ---- The host gives the token ---------------------------------------------------- */
 
@@ -64,7 +57,7 @@ static apns_credentials_t *hosted(host_t *host) {
 
 TEST(a_token_of_the_host) {
   host_t host = {.token = "one.two-three_four"};
-  apns_credentials_t *credentials = hosted(&host);
+  owned(credentials) credentials = hosted(&host);
   assert_int_equal(host.asked, 0);
   apns_credentials_description_t told = APNS_CREDENTIALS_DESCRIPTION_INIT;
   assert_ok(apns_credentials_describe(credentials, &told, NULL));
@@ -72,7 +65,6 @@ TEST(a_token_of_the_host) {
   assert_null(told.team_id);
   apns_session_t *sessions[] = {signing_session(service, credentials),
                                 signing_session(service, credentials)};
-  apns_credentials_free(credentials);
   for (size_t n = 0; n < 2; n++) send_range(sessions[n], 0, 20), drain(sessions[n]);
   assert_int_equal(host.asked, 1);
   assert_int_equal(host.need, APNS_TOKEN_FIRST);
@@ -103,17 +95,16 @@ TEST(the_longest_token) {
   char longest[APNS_PROVIDER_TOKEN_MAX + 1] = {0};
   memset(longest, 'x', APNS_PROVIDER_TOKEN_MAX);
   host_t host = {.token = longest};
-  apns_credentials_t *credentials = hosted(&host);
-  apns_session_t *session = signing_session(service, credentials);
+  owned(credentials) credentials = hosted(&host);
+  owned(session) session = signing_session(service, credentials);
   send_range(session, 0, 3), drain(session);
   assert_counts(session, 3, 3, 0, 0, 0);
-  apns_session_free(session), apns_credentials_free(credentials);
 }
 
 TEST(a_token_that_is_refused) {
   host_t host = {.token = "first"};
-  apns_credentials_t *credentials = hosted(&host);
-  apns_session_t *session = signing_session(service, credentials);
+  owned(credentials) credentials = hosted(&host);
+  owned(session) session = signing_session(service, credentials);
   send_range(session, 0, 1), drain(session);
   heard.refused = heard.tokens[0];
   host.token = "second";
@@ -130,14 +121,13 @@ TEST(a_token_that_is_refused) {
   send_range(session, 60, 90), drain(session);
   assert_int_equal(host.asked, 3);
   assert_counts(session, 90, 30, 60, 0, 0);
-  apns_session_free(session), apns_credentials_free(credentials);
 }
 
 /* Each call reports why, nothing is lost, and it is sent when there is a token. */
 TEST(no_token_now) {
   host_t host = {.renew_after_s = 7};
-  apns_credentials_t *credentials = hosted(&host);
-  apns_session_t *session = signing_session(service, credentials);
+  owned(credentials) credentials = hosted(&host);
+  owned(session) session = signing_session(service, credentials);
   int64_t began = cpu_ms();
   assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
   assert_caused(APNS_ERR_TIMEOUT, apns_session_flush(session, &error), APNS_CAUSE_PROVIDER_TOKEN);
@@ -165,14 +155,13 @@ TEST(no_token_now) {
   clock_forward(1000);
   send_range(session, 5, 6), drain(session);
   assert_string_equal(heard.tokens[1], "bearer again");
-  apns_session_free(session), apns_credentials_free(credentials);
 }
 
 /* It may request a longer pause. */
 TEST(a_host_that_fails_says_for_how_long) {
   host_t host = {.token = "-", .renew_after_s = 3600};
-  apns_credentials_t *credentials = hosted(&host);
-  apns_session_t *session = signing_session(service, credentials);
+  owned(credentials) credentials = hosted(&host);
+  owned(session) session = signing_session(service, credentials);
   apns_notification_t given = *notification(0);
   given.deadline_ms = -1;
   assert_ok(apns_session_send(session, &given, 0, NULL, &error));
@@ -182,7 +171,6 @@ TEST(a_host_that_fails_says_for_how_long) {
     assert_int_equal(host.asked, n < 2 ? 1 : 2);
     clock_forward(2000 * 1000);
   }
-  apns_session_free(session), apns_credentials_free(credentials);
 }
 
 TEST(a_host_that_fails) {
@@ -201,8 +189,8 @@ TEST(a_host_that_fails) {
   for (size_t n = 0; n < sizeof kinds / sizeof *kinds; n++) {
     FORGET_ERROR();
     host_t host = kinds[n].host;
-    apns_credentials_t *credentials = hosted(&host);
-    apns_session_t *session = signing_session(service, credentials);
+    owned(credentials) credentials = hosted(&host);
+    owned(session) session = signing_session(service, credentials);
     assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
     assert_caused(APNS_ERR_CREDENTIALS, apns_session_flush(session, &error),
                   APNS_CAUSE_PROVIDER_TOKEN);
@@ -212,7 +200,6 @@ TEST(a_host_that_fails) {
     clock_forward(1000);
     drain(session);
     assert_counts(session, 1, 1, 0, 0, 0);
-    apns_session_free(session), apns_credentials_free(credentials);
   }
 }
 
@@ -221,11 +208,10 @@ TEST(a_host_of_many_words) {
   char words[124 + 1] = {0};
   memset(words, 'w', sizeof words - 1);
   host_t host = {.token = "-", .words = words};
-  apns_credentials_t *credentials = hosted(&host);
-  apns_session_t *session = signing_session(service, credentials);
+  owned(credentials) credentials = hosted(&host);
+  owned(session) session = signing_session(service, credentials);
   assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
   assert_fails(APNS_ERR_CREDENTIALS, apns_session_flush(session, &error), words);
-  apns_session_free(session), apns_credentials_free(credentials);
 }
 
 static _Atomic int inside, most_inside;
@@ -240,22 +226,20 @@ static int give_slowly(apns_token_request_t *request, void *context) {
 }
 
 static void *push_ten(void *credentials) {
-  apns_session_t *session = signing_session(service, credentials);
+  owned(session) session = signing_session(service, credentials);
   send_range(session, 0, 10), drain(session);
-  apns_session_free(session);
   return NULL;
 }
 
 TEST(threads_one_at_a_time) {
   apns_credentials_options_t options = trusting();
   options.token_callback = give_slowly;
-  apns_credentials_t *credentials = credentials_of(&options);
+  owned(credentials) credentials = credentials_of(&options);
   pthread_t threads[4];
   for (size_t n = 0; n < 4; n++) pthread_create(&threads[n], NULL, push_ten, credentials);
   for (size_t n = 0; n < 4; n++) pthread_join(threads[n], NULL);
   assert_int_equal(most_inside, 1);
   assert_int_equal(heard.count, 1);
-  apns_credentials_free(credentials);
 }
 
 /* ---- The host signs --------------------------------------------------------------- */
@@ -313,8 +297,8 @@ TEST(signatures_that_are_none) {
     FORGET_ERROR();
     signing_t how = {.length = lengths[n]};
     apns_credentials_options_t options = signed_by(&how);
-    apns_credentials_t *credentials = credentials_of(&options);
-    apns_session_t *session = signing_session(service, credentials);
+    owned(credentials) credentials = credentials_of(&options);
+    owned(session) session = signing_session(service, credentials);
     assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
     assert_caused(APNS_ERR_CREDENTIALS, apns_session_flush(session, &error),
                   APNS_CAUSE_PROVIDER_TOKEN);
@@ -323,7 +307,6 @@ TEST(signatures_that_are_none) {
     clock_forward(1000);
     drain(session);
     assert_counts(session, 1, 1, 0, 0, 0);
-    apns_session_free(session), apns_credentials_free(credentials);
   }
 }
 
@@ -336,8 +319,7 @@ TEST(a_callback_that_fails_is_asked_once_a_second) {
   for (size_t index = 0; index < 2; index++) {
     apns_session_t *session = signing_session(service, both[index]);
     const int64_t start = clock_ms();
-    for (size_t n = 0; n < 2000; n++)
-      assert_ok(apns_session_send(session, notification(n), 0, NULL, &error));
+    for (size_t n = 0; n < 2000; n++) send_range(session, n, n + 1);
     for (size_t n = 0; n < 100; n++)
       assert_caused(APNS_ERR_CREDENTIALS, apns_session_flush(session, &error),
                     APNS_CAUSE_PROVIDER_TOKEN);
@@ -371,33 +353,30 @@ TEST(signatures_and_a_cache) {
 
 TEST(a_token_key_of_the_host) {
   apns_credentials_options_t options = trusting();
-  EVP_PKEY *own = keychain_key(false);
+  owned(key) own = keychain_key(false);
   options.token_private_key = own;
   check_refused(&options, APNS_ERR_ARGUMENT, "key_id is missing");
   options.key_id = KEY_ID, options.team_id = TEAM_ID;
-  apns_credentials_t *credentials = credentials_of(&options);
+  owned(credentials) credentials = credentials_of(&options);
   unsigned char *bytes = NULL;
   const int length = i2d_PUBKEY(own, &bytes);
   const unsigned char *next = bytes;
-  EVP_PKEY *half = d2i_PUBKEY(NULL, &next, length);
+  owned(key) half = d2i_PUBKEY(NULL, &next, length);
   OPENSSL_free(bytes);
   EVP_PKEY_free(own); /* the credentials have it too */
   apns_session_t *session = signing_session(service, credentials);
-  apns_credentials_free(credentials);
   send_range(session, 0, 1), drain(session);
   assert_true(is_token_of(heard.tokens[0], half));
-  EVP_PKEY_free(half);
   apns_session_free(session);
   options.token_private_key = own = keychain_key(true);
   check_refused(&options, APNS_ERR_CREDENTIALS, "token_private_key is not EC P-256");
-  EVP_PKEY_free(own);
 }
 
 TEST(a_certificate_s_key_of_the_host) {
   const identities_t *all = identities_make();
   apns_credentials_options_t options = trusting();
   FILE *file = fopen(all->provider.key_file, "r");
-  EVP_PKEY *own = PEM_read_PrivateKey(file, NULL, NULL, NULL);
+  owned(key) own = PEM_read_PrivateKey(file, NULL, NULL, NULL);
   fclose(file);
   options.private_key = own;
   check_refused(&options, APNS_ERR_ARGUMENT, "a key is given without a certificate");
@@ -410,7 +389,6 @@ TEST(a_certificate_s_key_of_the_host) {
   apns_error_t error = check_refused(&options, APNS_ERR_CREDENTIALS, "certificate file",
                                      "holds no certificate that matches private_key");
   assert_int_equal(error.cause, APNS_CAUSE_KEY_MISMATCH);
-  EVP_PKEY_free(own);
 }
 
 TEST(options_that_contradict) {

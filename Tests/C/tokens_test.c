@@ -8,13 +8,11 @@
 #include "vectors.h"
 
 TEST(every_valid_vector) {
-  json_t *file = vectors_read("tokens.json"), *vector;
-  size_t index;
-  vectors_each(file, index, vector) {
+  vectors_each("tokens.json", vector) {
     if (!vector_is(vector, "result", "valid")) continue;
     size_t text_length, expected_length, length = 999;
-    uint8_t *text = vector_bytes(vector, "hex", &text_length);
-    uint8_t *expected = vector_bytes(vector, "token", &expected_length);
+    owned(bytes) text = vector_bytes(vector, "hex", &text_length);
+    owned(bytes) expected = vector_bytes(vector, "token", &expected_length);
     uint8_t token[APNS_TOKEN_MAX];
     memset(token, 0xA5, sizeof token);
     /* The capacity is exact. */
@@ -23,20 +21,15 @@ TEST(every_valid_vector) {
     assert_int_equal(length, expected_length);
     assert_memory_equal(token, expected, length);
     for (size_t rest = length; rest < sizeof token; rest++) assert_int_equal(token[rest], 0xA5);
-    free(text);
-    free(expected);
   }
-  json_decref(file);
 }
 
 TEST(every_invalid_vector) {
-  json_t *file = vectors_read("tokens.json"), *vector;
-  size_t index;
-  vectors_each(file, index, vector) {
+  vectors_each("tokens.json", vector) {
     FORGET_ERROR();
     if (!vector_is(vector, "result", "invalid")) continue;
     size_t text_length, length = 999;
-    uint8_t *text = vector_bytes(vector, "hex", &text_length);
+    owned(bytes) text = vector_bytes(vector, "hex", &text_length);
     uint8_t token[APNS_TOKEN_MAX];
     assert_status(APNS_ERR_ARGUMENT, apns_token_from_hex((const char *)text, text_length, token,
                                                          sizeof token, &length, &error));
@@ -63,9 +56,7 @@ TEST(every_invalid_vector) {
       assert_true(vector_is(fault, "reason", "tooLong"));
       assert_contains(error.message, "more than 100");
     }
-    free(text);
   }
-  json_decref(file);
 }
 
 /* What Apple's listings would make of a text: digit by digit. -1: not a token. */
@@ -114,27 +105,22 @@ TEST(any_text_is_read_as_digit_by_digit) {
 }
 
 TEST(too_small_a_buffer_says_how_much) {
-  json_t *file = vectors_read("tokens.json"), *vector;
-  size_t index;
-  vectors_each(file, index, vector) {
+  vectors_each("tokens.json", vector) {
     if (!vector_is(vector, "result", "valid")) continue;
     size_t text_length, expected_length;
-    uint8_t *text = vector_bytes(vector, "hex", &text_length);
+    owned(bytes) text = vector_bytes(vector, "hex", &text_length);
     free(vector_bytes(vector, "token", &expected_length));
     size_t length = 999;
     assert_status(APNS_ERR_BUFFER_SMALL,
                   apns_token_from_hex((const char *)text, text_length, NULL, 0, &length, &error));
     assert_int_equal(length, expected_length);
     /* Has exactly the size that may be written, so that valgrind detects more. */
-    uint8_t *small = malloc(expected_length);
+    owned(bytes) small = malloc(expected_length);
     length = 999;
     assert_status(APNS_ERR_BUFFER_SMALL, apns_token_from_hex((const char *)text, text_length, small,
                                                              expected_length - 1, &length, &error));
     assert_int_equal(length, expected_length);
-    free(small);
-    free(text);
   }
-  json_decref(file);
 }
 
 TEST(there_and_back) {
@@ -177,15 +163,13 @@ TEST(to_hex_with_too_small_a_buffer) {
 /* ---- Base64 ------------------------------------------------------------- */
 
 TEST(every_valid_base64_vector) {
-  json_t *file = vectors_read("tokens-base64.json"), *vector;
-  size_t index;
-  vectors_each(file, index, vector) {
+  vectors_each("tokens-base64.json", vector) {
     if (!vector_is(vector, "result", "valid")) continue;
     size_t text_length, expected_length, length = 999;
-    uint8_t *text = vector_bytes(vector, "hex", &text_length);
-    uint8_t *expected = vector_bytes(vector, "token", &expected_length);
+    owned(bytes) text = vector_bytes(vector, "hex", &text_length);
+    owned(bytes) expected = vector_bytes(vector, "token", &expected_length);
     /* Has exactly the size that may be written, so that valgrind detects more. */
-    uint8_t *token = malloc(expected_length);
+    owned(bytes) token = malloc(expected_length);
     assert_status(APNS_ERR_BUFFER_SMALL,
                   apns_token_from_base64((const char *)text, text_length, token,
                                          expected_length - 1, &length, &error));
@@ -205,9 +189,7 @@ TEST(every_valid_base64_vector) {
     assert_int_equal(strlen(again), length);
     assert_memory_equal(again, text, text_length);
     for (size_t rest = text_length; rest < length; rest++) assert_int_equal(again[rest], '=');
-    free(text), free(expected), free(token);
   }
-  json_decref(file);
 }
 
 TEST(every_invalid_base64_vector) {
@@ -223,13 +205,11 @@ TEST(every_invalid_base64_vector) {
       {"noDigits", "no base64 digit"},
       {"tooLong", "more than 100"},
   };
-  json_t *file = vectors_read("tokens-base64.json"), *vector;
-  size_t index;
-  vectors_each(file, index, vector) {
+  vectors_each("tokens-base64.json", vector) {
     FORGET_ERROR();
     if (!vector_is(vector, "result", "invalid")) continue;
     size_t text_length, length = 999, reason = 0;
-    uint8_t *text = vector_bytes(vector, "hex", &text_length);
+    owned(bytes) text = vector_bytes(vector, "hex", &text_length);
     uint8_t token[APNS_TOKEN_MAX];
     assert_status(APNS_ERR_ARGUMENT, apns_token_from_base64((const char *)text, text_length, token,
                                                             sizeof token, &length, &error));
@@ -248,9 +228,7 @@ TEST(every_invalid_base64_vector) {
       else
         assert_string_equal(error.message, expected);
     }
-    free(text);
   }
-  json_decref(file);
 }
 
 /* What RFC 4648 makes of a text, digit by digit. -1: not a token. */
@@ -338,7 +316,7 @@ TEST(base64_there_and_back) {
     const size_t characters = (count + 2) / 3 * 4;
     for (size_t index = 0; index < count; index++) token[index] = (uint8_t)(index * 91 + count);
     size_t length = 0;
-    char *text = malloc(characters + 1);
+    owned(text) text = malloc(characters + 1);
     memset(text, '?', characters);
     assert_status(APNS_ERR_BUFFER_SMALL,
                   apns_token_to_base64(token, count, text, characters, &length, &error));
@@ -349,7 +327,6 @@ TEST(base64_there_and_back) {
     assert_ok(apns_token_from_base64(text, characters, again, sizeof again, &length, &error));
     assert_int_equal(length, count);
     assert_memory_equal(token, again, count);
-    free(text);
   }
 }
 

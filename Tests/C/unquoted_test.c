@@ -34,8 +34,7 @@ static const struct field {
              FIELD(token_cache_file), FIELD(passphrase)};
 
 static apns_credentials_options_t usual(void) {
-  apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
-  options.ca_file = all->root.certificate_file;
+  apns_credentials_options_t options = trusting();
   options.certificate_file = all->provider.certificate_file;
   options.key_file = all->provider.key_file;
   options.token_key_bytes = pem;
@@ -49,10 +48,9 @@ static apns_error_t given(const struct field *field, const char *value) {
   apns_credentials_options_t options = usual();
   if (strcmp(field->name, "token_key_file") == 0) options.token_key_bytes = NULL;
   *(const char **)((char *)&options + field->offset) = value;
-  apns_credentials_t *credentials = NULL;
+  owned(credentials) credentials = NULL;
   apns_error_t error = APNS_ERROR_INIT;
   apns_credentials_new(&options, &credentials, &error);
-  apns_credentials_free(credentials);
   return error;
 }
 
@@ -147,14 +145,12 @@ TEST(the_message_says_where_text_goes) {
 
 static void check_session(const apns_session_options_t *options, const char *value,
                           const char *where) {
-  apns_credentials_t *credentials = provider_credentials();
-  apns_session_t *session = NULL;
+  owned(credentials) credentials = provider_credentials();
+  owned(session) session = NULL;
   apns_error_t error = APNS_ERROR_INIT;
   if (apns_session_new(options, credentials, &session, &error) == APNS_OK)
     apns_session_connect(session, &error);
   check_silent(error.message, value, where);
-  apns_session_free(session);
-  apns_credentials_free(credentials);
 }
 
 static int nowhere(const char *host, struct addrinfo **list, void *context) {
@@ -184,11 +180,10 @@ TEST(no_session_tells_a_key) {
     options.topic = "com.example.app";
     options.peer.proxy = value;
     check_session(&options, value, "proxy");
-    char *url = malloc(strlen(value) + 30);
+    owned(text) url = malloc(strlen(value) + 30);
     sprintf(url, "http://user:%s@127.0.0.1:1", value);
     options.peer.proxy = url;
     check_session(&options, value, "proxy");
-    free(url);
     options.peer.proxy = NULL;
     tuning_of(&options)->retry_schedule = value;
     check_session(&options, value, "retry_schedule");
@@ -245,13 +240,12 @@ TEST(a_password_in_a_url_is_not_quoted) {
   for (size_t url = 0; url < 2; url++) {
     apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
     options.protocol = APNS_PROTOCOL_BINARY;
-    apns_credentials_t *credentials = provider_credentials();
+    owned(credentials) credentials = provider_credentials();
     apns_session_t *session = NULL;
     options.peer.host = urls[url];
     assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
                  "host is not a name: (");
     assert_contains(error.message, " bytes, not shown: perhaps a password)");
-    apns_credentials_free(credentials);
   }
   assert_null(apns_why_unquoted("https://proxy.example:3128/a@b", 30));
   assert_null(apns_why_unquoted("user@proxy.example:3128", 23));
@@ -270,13 +264,11 @@ TEST(pins_are_quoted) {
 
 void before_all(void) {
   all = identities_make();
-  EVP_PKEY *key = keychain_key(false);
+  owned(key) key = keychain_key(false);
   size_t length;
-  uint8_t *bytes = keychain_key_bytes(key, &(key_form_t){0}, &length);
+  owned(bytes) bytes = keychain_key_bytes(key, &(key_form_t){0}, &length);
   memcpy(pem, bytes, length);
   free(bytes);
   bytes = keychain_key_bytes(key, &(key_form_t){.is_der = true}, &length);
   EVP_EncodeBlock((unsigned char *)body, bytes, (int)length);
-  free(bytes);
-  EVP_PKEY_free(key);
 }

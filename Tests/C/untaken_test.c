@@ -54,8 +54,7 @@ static apns_session_options_t small(apns_session_options_t options, apns_outcome
 static apns_session_t *send_many(const service_t *service, apns_outcomes_t outcomes, size_t count) {
   const apns_session_options_t options = small(push_options(service), outcomes);
   apns_session_t *session = push_session(service, &options);
-  for (size_t n = 1; n <= count; n++)
-    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error));
+  hold_range(session, 1, count + 1);
   drain(session);
   return session;
 }
@@ -108,16 +107,15 @@ TEST(rejected_ones_fill_the_window) {
 }
 
 TEST(each_one_stays_where_that_is_asked_for) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   const apns_session_options_t options = small(push_options(service), APNS_OUTCOMES_EACH);
-  apns_session_t *session = push_session(service, &options);
+  owned(session) session = push_session(service, &options);
   size_t n = 1;
   while (n < MANY && !apns_session_send(session, notification(n), 0, NULL, &error)) n++;
   assert_int_equal(error.status, APNS_ERR_FULL);
   drain(session);
   assert_int_equal(take_all(session, APNS_EVENT_ACCEPTED), n - 1);
   assert_int_equal(count_of(freed), 0);
-  push_end(session, service);
 }
 
 TEST(what_is_not_reported_is_freed_and_pushes_keep_theirs) {
@@ -152,11 +150,9 @@ TEST(a_freed_session_frees_the_rest) {
   service_t *service = service_start(NULL);
   const apns_session_options_t options = small(push_options(service), APNS_OUTCOMES_EACH);
   apns_session_t *session = push_session(service, &options);
-  for (size_t n = 1; n <= 10; n++)
-    assert_ok(apns_session_send(session, notification(n), 0, NULL, &error));
+  for (size_t n = 1; n <= 10; n++) send_range(session, n, n + 1);
   drain(session);
-  for (size_t n = 11; n <= 20; n++)
-    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error));
+  hold_range(session, 11, 21);
   assert_int_equal(count_of(freed), 0);
   push_end(session, service);
   assert_each_once(1, 21);
@@ -171,7 +167,7 @@ static void call_back(void *user_data) {
 }
 
 TEST(calling_the_session_back_is_refused_by_name) {
-  service_t *service = service_start(NULL);
+  owned(service) service = service_start(NULL);
   apns_session_options_t options = small(push_options(service), APNS_OUTCOMES_FAILURES);
   options.user_data_free = call_back;
   inner = APNS_OK;
@@ -181,7 +177,7 @@ TEST(calling_the_session_back_is_refused_by_name) {
   assert_int_equal(inner, APNS_ERR_ARGUMENT);
   assert_contains(inner_message, "callback");
   assert_int_equal(stats_of(the_session).accepted, 1);
-  push_end(the_session, service);
+  apns_session_free(the_session);
 }
 
 /* ---- The binary interface ----------------------------------------------------------- */

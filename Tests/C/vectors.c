@@ -4,16 +4,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-json_t *vectors_read(const char *file) {
+/* The file that is being gone through. */
+static json_t *vectors;
+static size_t next;
+
+json_t *vectors_next(void) {
+  json_t *vector = json_array_get(json_object_get(vectors, "tests"), next++);
+  if (!vector) json_decref(vectors), vectors = NULL;
+  return vector;
+}
+
+json_t *vectors_first(const char *file) {
   char path[1024];
   snprintf(path, sizeof path, "%s/%s", VECTORS, file);
   json_error_t error;
-  json_t *vectors = json_load_file(path, JSON_ALLOW_NUL, &error);
+  json_decref(vectors);
+  vectors = json_load_file(path, JSON_ALLOW_NUL, &error);
+  next = 0;
   if (!vectors || json_array_size(json_object_get(vectors, "tests")) == 0) {
     fprintf(stderr, "no vectors in %s: %s\n", path, error.text);
     abort();
   }
-  return vectors;
+  return vectors_next();
 }
 
 const char *vector_text(const json_t *vector, const char *key) {

@@ -9,12 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** A file of vectors, such as "tokens.json"; json_decref() it. */
-json_t *vectors_read(const char *file);
+#include "owned.h"
 
-/** Goes through the vectors of a file, each with its index. */
-#define vectors_each(file, index, vector) \
-  json_array_foreach(json_object_get((file), "tests"), index, vector)
+OWNED(json, json_t, json_decref)
+
+/** Goes through the vectors of a file such as "tokens.json", one file at a time. */
+#define vectors_each(file, vector) \
+  for (json_t *vector = vectors_first(file); vector; vector = vectors_next())
+json_t *vectors_first(const char *file);
+json_t *vectors_next(void);
 
 const char *vector_text(const json_t *vector, const char *key);
 bool vector_is(const json_t *vector, const char *key, const char *value);

@@ -12,36 +12,25 @@ static const identities_t *all;
 /* A session to a gateway with this certificate. */
 static apns_session_t *session_as(const gateway_t *gateway, apns_credentials_options_t *who,
                                   const char *host, const char *server_name) {
-  apns_credentials_t *credentials = credentials_of(who);
+  owned(credentials) credentials = credentials_of(who);
   apns_session_options_t options = options_for(gateway);
   options.peer.host = host;
   options.peer.server_name = server_name;
-  apns_session_t *session = session_with(&options, credentials);
-  apns_credentials_free(credentials);
-  return session;
-}
-
-static apns_credentials_options_t trusting(void) {
-  apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
-  options.ca_file = all->root.certificate_file;
-  return options;
+  return session_with(&options, credentials);
 }
 
 static void check_trusted(const identity_t *identity, apns_credentials_options_t *who,
                           const char *host, const char *server_name, const char *sni) {
-  const gateway_options_t options = {.identity = identity};
-  gateway_t *gateway = gateway_start(&options, NULL);
+  owned(gateway) gateway = gateway_start(&(gateway_options_t){.identity = identity}, NULL);
   apns_session_t *session = session_as(gateway, who, host, server_name);
   assert_ok(apns_session_connect(session, &error));
-  apns_session_free(session);
-  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  const gateway_record_t *heard = heard_after(session, gateway, 0);
   if (sni) {
     assert_non_null(heard->server_name);
     assert_string_equal(heard->server_name, sni);
   } else {
     assert_null(heard->server_name);
   }
-  gateway_stop(gateway);
 }
 
 /* Nothing is sent to an untrusted gateway, and the message contains all of `...`. */
@@ -54,17 +43,15 @@ static void distrusted(const identity_t *identity, apns_credentials_options_t *w
   for (size_t index = 0; index < 2; index++) {
     FORGET_ERROR();
     const gateway_options_t options = {.identity = identity, .tls_version = versions[index]};
-    gateway_t *gateway = gateway_start(&options, NULL);
+    owned(gateway) gateway = gateway_start(&options, NULL);
     apns_session_t *session = session_as(gateway, who, host, server_name);
     assert_status(APNS_ERR_TLS, apns_session_send(session, notification(0), 0, NULL, &error));
     assert_int_not_equal(error.tls_code, 0);
     for (const char *const *part = parts; *part; part++) assert_contains(error.message, *part);
     assert_counts(session, 0, 0, 0, 0, 0);
     assert_int_equal(ERR_peek_error(), 0);
-    apns_session_free(session);
-    const gateway_record_t *heard = gateway_heard(gateway, 0);
+    const gateway_record_t *heard = heard_after(session, gateway, 0);
     assert_int_equal(heard->length, 0);
-    gateway_stop(gateway);
   }
 }
 
@@ -81,13 +68,11 @@ TEST(an_address_and_no_sni) {
 }
 
 TEST(an_address_of_version_6) {
-  const gateway_options_t options = {.on_ipv6 = true};
-  gateway_t *gateway = gateway_start(&options, NULL);
+  owned(gateway) gateway = gateway_start(&(gateway_options_t){.on_ipv6 = true}, NULL);
   if (!gateway) skip();
   apns_credentials_options_t who = trusting();
-  apns_session_t *session = session_as(gateway, &who, "::1", NULL);
+  owned(session) session = session_as(gateway, &who, "::1", NULL);
   assert_ok(apns_session_connect(session, &error));
-  session_end(session, gateway);
 }
 
 TEST(a_server_name_in_place_of_the_host) {
@@ -180,7 +165,7 @@ TEST(a_name_that_begins_with_a_dot) {
   apns_session_t *session = NULL;
   apns_feedback_t *feedback = NULL;
   apns_credentials_options_t who = trusting();
-  apns_credentials_t *credentials = credentials_of(&who);
+  owned(credentials) credentials = credentials_of(&who);
   apns_session_options_t to = APNS_SESSION_OPTIONS_INIT;
   to.protocol = APNS_PROTOCOL_BINARY;
   to.peer.host = ".push.example";
@@ -195,7 +180,6 @@ TEST(a_name_that_begins_with_a_dot) {
   from.peer.server_name = ".push.example";
   assert_fails(APNS_ERR_ARGUMENT, apns_feedback_open(&from, credentials, &feedback, &error),
                "server_name begins with a dot");
-  apns_credentials_free(credentials);
 }
 
 /* ---- Revocation lists ---------------------------------------------------- */
@@ -255,17 +239,15 @@ TEST(files_that_are_no_lists) {
                 "holds no revocation list in PEM");
   const char *path = identities_add_list("broken.crl", &(list_traits_t){.issuer = &all->root});
   size_t length = 0;
-  char *text = identities_read(path, &length);
+  owned(text) text = identities_read(path, &length);
   /* The second of two has a digit that gives a wrong length. */
-  char *twice = malloc(2 * length);
+  owned(text) twice = malloc(2 * length);
   memcpy(twice, text, length);
   memcpy(twice + length, text, length);
   twice[length + sizeof "-----BEGIN X509 CRL-----"] ^= 1;
   who.crl_file = identities_write("broken.crl", twice, 2 * length);
   check_refused(&who, APNS_ERR_CREDENTIALS, "crl file", "broken.crl",
                 "has a broken revocation list");
-  free(twice);
-  free(text);
   who.crl_file = NULL;
   who.crl_directory = "/nonexistent/lists";
   error = check_refused(&who, APNS_ERR_CREDENTIALS, "crl_directory /nonexistent/lists",
@@ -295,8 +277,8 @@ TEST(a_directory_of_lists) {
   check_trusted(&all->gateway, &who, "localhost", NULL, "localhost");
 
   /* Credentials that are in use already find a newer one. */
-  gateway_t *gateway = gateway_start(&(gateway_options_t){.identity = &all->gateway}, NULL);
-  apns_credentials_t *credentials = credentials_of(&who);
+  owned(gateway) gateway = gateway_start(&(gateway_options_t){.identity = &all->gateway}, NULL);
+  owned(credentials) credentials = credentials_of(&who);
   apns_session_options_t options = options_for(gateway);
   options.peer.host = "localhost";
   for (int round = 0; round < 2; round++) {
@@ -309,8 +291,6 @@ TEST(a_directory_of_lists) {
                  identities_add_list("second.crl", &(list_traits_t){.issuer = &all->root,
                                                                     .revoked = &all->gateway}));
   }
-  apns_credentials_free(credentials);
-  gateway_stop(gateway);
 }
 
 /* A certificate that may sign lists is not thereby a trust anchor. */
@@ -390,16 +370,14 @@ TEST(a_pinned_key_and_nothing_else) {
 /* The credentials' own copy serves sessions that outlive them. */
 TEST(pins_after_the_credentials_are_gone) {
   apns_credentials_options_t who = trusting();
-  char *pin = strdup(identity_pin(&all->other_root));
+  owned(text) pin = strdup(identity_pin(&all->other_root));
   const char *const pins[] = {pin};
   who.pinned_keys = pins;
   who.pinned_key_count = 1;
-  gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_session_t *session = session_as(gateway, &who, "localhost", NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
+  owned(session) session = session_as(gateway, &who, "localhost", NULL);
   memset(pin, 'A', strlen(pin));
-  free(pin);
   assert_fails(APNS_ERR_TLS, apns_session_connect(session, &error), identity_pin(&all->gateway));
-  session_end(session, gateway);
 }
 
 TEST(pins_that_are_none) {
@@ -473,11 +451,11 @@ TEST(anybody_where_that_is_asked_for) {
 }
 
 TEST(the_feedback_service_is_verified_too) {
-  const gateway_options_t options = {.identity = &all->gateway_elsewhere};
-  gateway_t *gateway = gateway_start(&options, NULL);
+  owned(gateway) gateway =
+      gateway_start(&(gateway_options_t){.identity = &all->gateway_elsewhere}, NULL);
   apns_credentials_options_t who = trusting();
-  apns_feedback_t *feedback = NULL;
-  apns_credentials_t *credentials = credentials_of(&who);
+  owned(feedback) feedback = NULL;
+  owned(credentials) credentials = credentials_of(&who);
   apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
   from.peer.host = "localhost";
   from.peer.port = gateway_port(gateway);
@@ -486,19 +464,16 @@ TEST(the_feedback_service_is_verified_too) {
   assert_null(feedback);
   from.peer.server_name = "elsewhere.example";
   assert_ok(apns_feedback_open(&from, credentials, &feedback, &error));
-  apns_feedback_free(feedback);
-  apns_credentials_free(credentials);
-  gateway_stop(gateway);
 }
 
 /* ---- The provider's certificate ----------------------------------------- */
 
 TEST(a_provider_refused_in_the_handshake) {
   const gateway_options_t strict = {.wants_certificate = true, .tls_version = TLS1_2_VERSION};
-  gateway_t *gateway = gateway_start(&strict, NULL);
+  owned(gateway) gateway = gateway_start(&strict, NULL);
   apns_credentials_options_t who = trusting();
   who.certificate_file = all->provider_of_stranger.together_file;
-  apns_session_t *session = session_as(gateway, &who, "127.0.0.1", NULL);
+  owned(session) session = session_as(gateway, &who, "127.0.0.1", NULL);
   assert_fails(APNS_ERR_TLS, apns_session_send(session, notification(0), 0, NULL, &error),
                "alert unknown ca");
   assert_int_not_equal(error.tls_code, 0);
@@ -508,17 +483,16 @@ TEST(a_provider_refused_in_the_handshake) {
   who.certificate_file = NULL;
   session = session_as(gateway, &who, "127.0.0.1", NULL);
   assert_fails(APNS_ERR_TLS, apns_session_connect(session, &error), "alert handshake failure");
-  session_end(session, gateway);
 }
 
 /* In TLS 1.3 the provider has long continued when the gateway rejects it. */
 static void check_refused_after_the_handshake(const char *certificate, const char *reason) {
   FORGET_ERROR();
   const gateway_options_t strict = {.wants_certificate = true, .tls_version = TLS1_3_VERSION};
-  gateway_t *gateway = gateway_start(&strict, NULL);
+  owned(gateway) gateway = gateway_start(&strict, NULL);
   apns_credentials_options_t who = trusting();
   who.certificate_file = certificate;
-  apns_session_t *session = session_as(gateway, &who, "127.0.0.1", NULL);
+  owned(session) session = session_as(gateway, &who, "127.0.0.1", NULL);
   assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
   size_t unresolved = 0;
   assert_fails(APNS_ERR_TLS, apns_session_drain(session, AMPLE_MS, &unresolved, &error), reason);
@@ -532,7 +506,6 @@ static void check_refused_after_the_handshake(const char *certificate, const cha
   assert_no_event(session);
   assert_ok(apns_session_close(session, 0, &error));
   assert_event(session, APNS_EVENT_UNKNOWN, 0, 0);
-  session_end(session, gateway);
 }
 
 TEST(a_provider_refused_after_the_handshake) {
@@ -546,53 +519,48 @@ TEST(a_provider_without_a_certificate_refused_after_the_handshake) {
 /* The event loop's way of meeting the same. */
 TEST(a_refusal_met_by_next_event) {
   const gateway_options_t strict = {.wants_certificate = true, .tls_version = TLS1_3_VERSION};
-  gateway_t *gateway = gateway_start(&strict, NULL);
+  owned(gateway) gateway = gateway_start(&strict, NULL);
   apns_credentials_options_t who = trusting();
-  apns_session_t *session = session_as(gateway, &who, "127.0.0.1", NULL);
+  owned(session) session = session_as(gateway, &who, "127.0.0.1", NULL);
   apns_event_t event = APNS_EVENT_INIT;
   send_range(session, 0, 1);
   assert_fails(APNS_ERR_TLS, apns_session_next_event(session, &event, AMPLE_MS, &error),
                "alert certificate required");
   assert_counts(session, 1, 0, 0, 0, 1);
-  session_end(session, gateway);
 }
 
 TEST(a_feedback_reader_refused_after_the_handshake) {
   const gateway_options_t strict = {.wants_certificate = true, .tls_version = TLS1_3_VERSION};
-  gateway_t *gateway = gateway_start(&strict, NULL);
+  owned(gateway) gateway = gateway_start(&strict, NULL);
   apns_credentials_options_t who = trusting();
-  apns_feedback_t *feedback = NULL;
-  apns_credentials_t *credentials = credentials_of(&who);
+  owned(feedback) feedback = NULL;
+  owned(credentials) credentials = credentials_of(&who);
   apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
   from.peer.host = "127.0.0.1";
   from.peer.port = gateway_port(gateway);
   assert_ok(apns_feedback_open(&from, credentials, &feedback, &error));
-  apns_credentials_free(credentials);
   for (int round = 0; round < 2; round++) {
     apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
     assert_fails(APNS_ERR_TLS, apns_feedback_next(feedback, &tuple, &error),
                  "alert certificate required");
   }
-  apns_feedback_free(feedback);
-  gateway_stop(gateway);
 }
 
 /* ---- What is no TLS at all ---------------------------------------------- */
 
 TEST(a_peer_that_speaks_something_else) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   apns_credentials_options_t who = trusting();
   /* A gateway that closes at once, and a gateway that resets. */
   gateway_stop(gateway);
   const gateway_step_t closes[] = {NO_HANDSHAKE, TAKE_RAW(100), CLOSE_FIN};
   const gateway_step_t resets[] = {NO_HANDSHAKE, TAKE_RAW(100), CLOSE_RST};
   gateway = gateway_start(NULL, SCRIPTS(closes, resets));
-  apns_session_t *session = session_as(gateway, &who, "localhost", NULL);
+  owned(session) session = session_as(gateway, &who, "localhost", NULL);
   assert_fails(APNS_ERR_NETWORK, apns_session_connect(session, &error), "handshake");
   assert_contains(error.message, "localhost");
   assert_fails(APNS_ERR_NETWORK, apns_session_connect(session, &error), "handshake");
   assert_int_not_equal(error.sys_errno, 0);
-  session_end(session, gateway);
 }
 
 void before_all(void) { all = identities_make(); }

@@ -18,9 +18,9 @@ static apns_session_options_t patient(const gateway_t *gateway) {
 TEST(a_connection_is_made_over_several_calls) {
   const gateway_step_t script[] = {NO_HANDSHAKE,  AWAIT(1),     SHAKE_HANDS,
                                    TAKE_SENTINEL, NAME_LAST(2), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = patient(gateway);
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   for (int n = 0; n < 3; n++) {
     assert_status(APNS_ERR_TIMEOUT, apns_session_connect(session, &error));
     assert_status(APNS_ERR_TIMEOUT, apns_session_send(session, notification(0), 0, NULL, &error));
@@ -34,14 +34,13 @@ TEST(a_connection_is_made_over_several_calls) {
   assert_counts(session, 1, 1, 0, 0, 0);
   /* The session never abandoned the first connection. */
   assert_int_equal(stats_of(session).connects, 1);
-  session_end(session, gateway);
 }
 
 TEST(a_session_is_closed_over_several_calls) {
   const gateway_step_t script[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = patient(gateway);
-  apns_session_t *session = session_to(gateway, &options);
+  owned(session) session = session_to(gateway, &options);
   while (apns_session_connect(session, &error) == APNS_ERR_TIMEOUT) continue;
   send_range(session, 0, 5);
   for (int n = 0; n < 3; n++)
@@ -51,24 +50,17 @@ TEST(a_session_is_closed_over_several_calls) {
   while (apns_session_close(session, LONG, &error) == APNS_ERR_TIMEOUT) continue;
   assert_ok(apns_session_close(session, LONG, &error));
   assert_counts(session, 5, 5, 0, 0, 0);
-  session_end(session, gateway);
 }
 
 TEST(a_feedback_is_read_over_several_calls) {
   static const uint8_t list[] = {0, 0, 0, 7, 0, 2, 0xab, 0xcd};
   const gateway_step_t script[] = {NO_HANDSHAKE,           AWAIT(1), SHAKE_HANDS, AWAIT(2),
                                    SAY(list, sizeof list), END};
-  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
-  apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
+  owned(gateway) gateway = gateway_start(NULL, SCRIPTS(script));
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
-  apns_feedback_t *feedback = NULL;
-  options.peer.host = "127.0.0.1";
-  options.peer.port = gateway_port(gateway);
-  options.peer.connect_timeout_ms = options.read_timeout_ms = LONG;
-  options.peer.wait_max_ms = SHARE;
-  apns_credentials_t *credentials = provider_credentials();
-  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
-  apns_credentials_free(credentials);
+  owned(feedback) feedback =
+      feedback_where(gateway, options.peer.connect_timeout_ms = options.read_timeout_ms = LONG,
+                     options.peer.wait_max_ms = SHARE);
   for (int n = 0; n < 3; n++) {
     assert_status(APNS_ERR_TIMEOUT, apns_feedback_connect(feedback, &error));
     assert_status(APNS_ERR_TIMEOUT, apns_feedback_next(feedback, &tuple, &error));
@@ -84,8 +76,6 @@ TEST(a_feedback_is_read_over_several_calls) {
   assert_ok(status);
   assert_int_equal(tuple.timestamp, 7);
   assert_memory_equal(tuple.token, list + 6, 2);
-  apns_feedback_free(feedback);
-  gateway_stop(gateway);
 }
 
 /* ---- Names ---------------------------------------------------------------- */
@@ -117,22 +107,20 @@ static apns_session_t *looking_up(const gateway_t *gateway, resolver_t *resolver
 }
 
 TEST(a_name_is_asked_for_until_it_is_known) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   resolver_t resolver = {.pending = 5};
-  apns_session_t *session = looking_up(gateway, &resolver, LONG);
+  owned(session) session = looking_up(gateway, &resolver, LONG);
   assert_ok(apns_session_connect(session, &error));
   assert_int_equal(resolver.calls, 6);
-  session_end(session, gateway);
 }
 
 TEST(a_name_that_is_not_found) {
-  gateway_t *gateway = gateway_start(NULL, NULL);
+  owned(gateway) gateway = gateway_start(NULL, NULL);
   resolver_t nobody = {.pending = 2, .code = EAI_NONAME}, silent = {.pending = INT32_MAX};
-  apns_session_t *session = looking_up(gateway, &nobody, LONG);
+  owned(session) session = looking_up(gateway, &nobody, LONG);
   assert_fails(APNS_ERR_NETWORK, apns_session_connect(session, &error),
                "cannot resolve gateway.example: ");
   apns_session_free(session);
   session = looking_up(gateway, &silent, 100);
   assert_status(APNS_ERR_TIMEOUT, apns_session_connect(session, &error));
-  session_end(session, gateway);
 }

@@ -5,17 +5,15 @@ TEST(it_is_no_feature) { assert_int_equal(apns_features() & APNS_FEATURE_HTTP2, 
 
 /* HTTP/2 is a session's default. */
 TEST(a_session_by_http2_is_refused) {
-  apns_session_t *session = NULL;
+  owned(session) session = NULL;
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
-  apns_credentials_t *credentials = credentials_of(NULL);
+  owned(credentials) credentials = credentials_of(NULL);
   assert_says(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
               "protocol is HTTP/2, which this library was built without: build it with "
               "-DAPNS_HTTP2=ON");
   assert_null(session);
   options.protocol = APNS_PROTOCOL_BINARY;
   assert_ok(apns_session_new(&options, credentials, &session, &error));
-  apns_session_free(session);
-  apns_credentials_free(credentials);
 }
 
 TEST(a_key_for_provider_tokens_is_refused) {
@@ -32,7 +30,7 @@ TEST(channels_are_refused) {
   apns_channels_t *channels = NULL;
   apns_channels_options_t options = APNS_CHANNELS_OPTIONS_INIT;
   options.topic = "com.example.chess";
-  apns_credentials_t *credentials = credentials_of(NULL);
+  owned(credentials) credentials = credentials_of(NULL);
   assert_says(APNS_ERR_ARGUMENT, apns_channels_new(&options, credentials, &channels, &error),
               "channels need HTTP/2, which this library was built without");
   assert_int_equal(error.cause, APNS_CAUSE_HTTP2_NOT_BUILT_IN);
@@ -40,7 +38,6 @@ TEST(channels_are_refused) {
   assert_says(APNS_ERR_ARGUMENT, apns_channels_list(NULL, &error), "channels is NULL");
   assert_int_equal(apns_channels_fd(NULL), -1);
   apns_channels_cancel(NULL), apns_channels_free(NULL);
-  apns_credentials_free(credentials);
 }
 
 TEST(reasons_are_not_listed) {

@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../owned.h"
 #include "identity.h"
 
 typedef enum step_kind {
@@ -212,6 +213,7 @@ void gateway_signal(gateway_t *gateway);
 
 /** Ends all connections as they stand, and frees everything; NULL is fine. */
 void gateway_stop(gateway_t *gateway);
+OWNED(gateway, gateway_t, gateway_stop)
 
 /** The frames of a run of bytes; the caller frees. */
 gateway_frame_t *gateway_frames(const uint8_t *bytes, size_t length, size_t *count_out);

@@ -65,6 +65,7 @@ struct service {
   uint16_t port;
   int wakeup[2];
   pthread_t thread;
+  bool is_stopped;
   client_t *clients;
   size_t connections, most_streams, streams_too_many, pings, complaints;
   service_push_t *heard;
@@ -235,7 +236,7 @@ static void judge(client_t *client, stream_t *stream) {
   *kept = stream->push;
   stream->push.payload = NULL;
   if (!is_to_device(kept)) REQUIRE(kept->fields = strdup(stream->fields));
-  service_reply_t reply = {0};
+  service_reply_t reply = service->options.reply;
   if (service->options.judge) reply = service->options.judge(service->options.context, kept);
   if (reply.settings) {
     nghttp2_settings_entry entry = {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, reply.settings};
@@ -573,6 +574,8 @@ service_t *service_judging(service_judge_t judge, void *context) {
 uint16_t service_port(const service_t *service) { return service->port; }
 
 void service_stop(service_t *service) {
+  if (service->is_stopped) return;
+  service->is_stopped = true;
   REQUIRE(write(service->wakeup[1], "", 1) == 1);
   pthread_join(service->thread, NULL);
   close(service->wakeup[0]), close(service->wakeup[1]);
@@ -581,17 +584,14 @@ void service_stop(service_t *service) {
 }
 
 void service_free(service_t *service) {
+  if (!service) return;
+  service_stop(service);
   for (size_t index = 0; index < service->count; index++) {
     free(service->heard[index].payload);
     free(service->heard[index].fields);
   }
   free(service->heard);
   free(service);
-}
-
-void service_end(service_t *service) {
-  service_stop(service);
-  service_free(service);
 }
 
 size_t service_connections(const service_t *service) { return service->connections; }

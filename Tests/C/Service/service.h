@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "Gateway/identity.h"
+#include "owned.h"
 
 /** One request, whole. Missing header fields are "". */
 typedef struct service_push {
@@ -63,7 +64,8 @@ typedef struct service_reply {
 typedef service_reply_t (*service_judge_t)(void *context, const service_push_t *push);
 
 typedef struct service_options {
-  service_judge_t judge; /* NULL: 200 to all */
+  service_judge_t judge; /* NULL: `reply` to all, which is 200 unless it says more */
+  service_reply_t reply;
   void *context;
   uint32_t streams;        /* at once; 0: 1,000 */
   uint32_t stream_window;  /* bytes; 0: 65,535 */
@@ -84,13 +86,15 @@ typedef struct service service_t;
 service_t *service_start(const service_options_t *options);
 /** Starts a service with a judge and no other options. */
 service_t *service_judging(service_judge_t judge, void *context);
+/** One that replies the same to all, as in service_replying(.action = SERVE_SILENCE). */
+#define service_replying(...) service_start(&(service_options_t){.reply = {__VA_ARGS__}})
 uint16_t service_port(const service_t *service);
 
-/** Ends it and joins its thread; the records of it stay until service_free(). */
+/** Ends it and joins its thread, if it still runs; the records of it stay until service_free(). */
 void service_stop(service_t *service);
+/** Stops it too. */
 void service_free(service_t *service);
-/** Both. */
-void service_end(service_t *service);
+OWNED(service, service_t, service_free)
 
 /** After service_stop(). */
 size_t service_connections(const service_t *service);
