@@ -77,27 +77,27 @@ TEST(a_host_of_the_other_environment_is_refused) {
     apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
     options.environment = APNS_ENVIRONMENT_SANDBOX;
     options.peer.host = hosts[index];
-    assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
-                 "environment is sandbox, but host is production's: ");
+    assert_invalid(apns_session_new(&options, credentials, &session, &error),
+                   "environment is sandbox, but host is production's: ");
     assert_contains(error.message, hosts[index]);
   }
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   options.environment = 2;
-  assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
-               "environment is 2, not an apns_environment_t");
+  assert_invalid(apns_session_new(&options, credentials, &session, &error),
+                 "environment is 2, not an apns_environment_t");
   apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
   apns_feedback_t *feedback = NULL;
   from.environment = APNS_ENVIRONMENT_SANDBOX;
   from.peer.host = APNS_FEEDBACK_HOST_PRODUCTION;
-  assert_fails(APNS_ERR_ARGUMENT, apns_feedback_open(&from, credentials, &feedback, &error),
-               "environment is sandbox, but host is production's: feedback.push.apple.com");
+  assert_invalid(apns_feedback_open(&from, credentials, &feedback, &error),
+                 "environment is sandbox, but host is production's: feedback.push.apple.com");
   apns_channels_options_t of = APNS_CHANNELS_OPTIONS_INIT;
   apns_channels_t *channels = NULL;
   of.topic = "com.example.chess";
   of.environment = APNS_ENVIRONMENT_SANDBOX;
   of.peer.host = APNS_CHANNELS_HOST_PRODUCTION;
-  assert_fails(APNS_ERR_ARGUMENT, apns_channels_new(&of, credentials, &channels, &error),
-               "environment is sandbox, but host is production's: api-manage-broadcast");
+  assert_invalid(apns_channels_new(&of, credentials, &channels, &error),
+                 "environment is sandbox, but host is production's: api-manage-broadcast");
 }
 
 /* The name goes to the proxy, so that nobody resolves it, and from there to a gateway of another
@@ -224,12 +224,12 @@ TEST(a_signing_key_is_for_http2_only) {
   owned(credentials) credentials = credentials_of(&who);
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   options.protocol = APNS_PROTOCOL_BINARY;
-  assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
-               "a .p8 signing key is for HTTP/2 only");
+  assert_invalid(apns_session_new(&options, credentials, &session, &error),
+                 "a .p8 signing key is for HTTP/2 only");
   assert_contains(error.message, "set the option protocol to HTTP/2");
   assert_null(session);
-  assert_fails(APNS_ERR_ARGUMENT, apns_feedback_open(NULL, credentials, &feedback, &error),
-               "a .p8 signing key is for HTTP/2 only");
+  assert_invalid(apns_feedback_open(NULL, credentials, &feedback, &error),
+                 "a .p8 signing key is for HTTP/2 only");
   options.protocol = APNS_PROTOCOL_HTTP2;
   session = session_with(&options, credentials);
   apns_session_free(session);

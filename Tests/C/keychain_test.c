@@ -674,20 +674,18 @@ TEST(descriptions_of_other_programs) {
   options.certificate_file = all->provider.together_file;
   owned(credentials) credentials = credentials_of(&options);
   apns_credentials_description_t said = {0};
-  assert_fails(APNS_ERR_ARGUMENT, apns_credentials_describe(credentials, &said, &error),
-               "apns_credentials_description_t.size is 0");
+  assert_invalid(apns_credentials_describe(credentials, &said, &error),
+                 "apns_credentials_description_t.size is 0");
   memset(&said, 0x5A, sizeof said);
   const apns_credentials_description_t before = said;
   said.size = offsetof(apns_credentials_description_t, team_id);
-  assert_fails(APNS_ERR_ARGUMENT, apns_credentials_describe(credentials, &said, &error),
-               "apns_credentials_description_t.size is 64");
+  assert_invalid(apns_credentials_describe(credentials, &said, &error),
+                 "apns_credentials_description_t.size is 64");
   said.size = before.size;
   assert_memory_equal(&said, &before, sizeof said);
   said = (apns_credentials_description_t)APNS_CREDENTIALS_DESCRIPTION_INIT;
-  assert_fails(APNS_ERR_ARGUMENT, apns_credentials_describe(NULL, &said, &error),
-               "credentials is NULL");
-  assert_fails(APNS_ERR_ARGUMENT, apns_credentials_describe(credentials, NULL, &error),
-               "description_out is NULL");
+  assert_invalid(apns_credentials_describe(NULL, &said, &error), "credentials is NULL");
+  assert_invalid(apns_credentials_describe(credentials, NULL, &error), "description_out is NULL");
 }
 
 void after_all(void) {

@@ -27,7 +27,7 @@ TEST(a_fresh_session_has_nothing_to_tell) {
   apns_session_metrics_t metrics = metrics_of(session), none = APNS_SESSION_METRICS_INIT;
   assert_memory_equal(&metrics, &none, sizeof none);
   assert_status(APNS_ERR_ARGUMENT, apns_session_metrics(NULL, &metrics, &error));
-  assert_fails(APNS_ERR_ARGUMENT, apns_session_metrics(session, NULL, &error), "metrics_out");
+  assert_invalid(apns_session_metrics(session, NULL, &error), "metrics_out");
 }
 
 /* A program that was compiled with a later library has fields that this library does not know: they

@@ -20,6 +20,9 @@ void check_status(apns_status_t expected, apns_status_t found, const apns_error_
 #define assert_fails(expected, call, part) \
   (assert_status(expected, call), assert_contains(error.message, part))
 
+/** An argument is refused. */
+#define assert_invalid(call, part) assert_fails(APNS_ERR_ARGUMENT, call, part)
+
 /** The message is that text. */
 #define assert_says(expected, call, text) \
   (assert_status(expected, call), assert_string_equal(error.message, text))

@@ -71,9 +71,8 @@ TEST(every_file_that_can_be_read) {
       assert_memory_equal(text, json_string_value(value), text_length + 1); /* the NUL too */
     }
     const char *text = NULL;
-    assert_fails(APNS_ERR_ARGUMENT,
-                 apns_strings_get(strings, "no such key", 11, &text, NULL, &error),
-                 "there is no string for the key \"no such key\"");
+    assert_invalid(apns_strings_get(strings, "no such key", 11, &text, NULL, &error),
+                   "there is no string for the key \"no such key\"");
     assert_null(text);
   }
 }
@@ -158,11 +157,11 @@ TEST(a_file_by_its_name) {
 
   strings = NULL;
   const char *file = identities_write("Broken.strings", "\n\"a\" = b", 8);
-  assert_fails(APNS_ERR_ARGUMENT, apns_strings_open(file, &strings, &error), "strings file ");
+  assert_invalid(apns_strings_open(file, &strings, &error), "strings file ");
   assert_contains(error.message, file);
   assert_contains(error.message, ", line 2, column 8: expected ';', not the end");
-  assert_fails(APNS_ERR_ARGUMENT, apns_strings_open("/nonexistent/a.strings", &strings, &error),
-               "strings file /nonexistent/a.strings");
+  assert_invalid(apns_strings_open("/nonexistent/a.strings", &strings, &error),
+                 "strings file /nonexistent/a.strings");
   assert_int_equal(error.sys_errno, ENOENT);
   assert_null(strings);
 }
@@ -172,8 +171,7 @@ TEST(a_file_that_is_too_large) {
   owned(text) blanks = malloc(limit + 1);
   memset(blanks, ' ', limit + 1);
   apns_strings_t *strings = NULL;
-  assert_fails(APNS_ERR_ARGUMENT, apns_strings_new(blanks, limit + 1, &strings, &error),
-               "larger than 16 MiB");
+  assert_invalid(apns_strings_new(blanks, limit + 1, &strings, &error), "larger than 16 MiB");
   if (as_many_as(1, 0)) {
     assert_ok(apns_strings_new(blanks, limit, &strings, &error));
     apns_strings_free(strings);
@@ -223,19 +221,18 @@ TEST(keys_are_bytes) {
   char key[300];
   memset(key, 'k', sizeof key);
   key[3] = '\n';
-  assert_fails(APNS_ERR_ARGUMENT, apns_strings_get(strings, key, 300, &text, NULL, &error),
-               "there is no string for the key \"kkk?kkk");
+  assert_invalid(apns_strings_get(strings, key, 300, &text, NULL, &error),
+                 "there is no string for the key \"kkk?kkk");
   assert_contains(error.message, "...\"");
   /* The error message never splits the key's characters, and never repeats an invalid one. */
   char euros[304] = "k";
   for (size_t i = 1; i < 300; i += 3) memcpy(euros + i, "\xE2\x82\xAC", 4);
   for (size_t skipped = 0; skipped < 2; skipped++) {
-    assert_fails(APNS_ERR_ARGUMENT,
-                 apns_strings_get(strings, euros + skipped, 298 - skipped, &text, NULL, &error),
-                 "\xE2\x82\xAC...\"");
+    assert_invalid(apns_strings_get(strings, euros + skipped, 298 - skipped, &text, NULL, &error),
+                   "\xE2\x82\xAC...\"");
   }
-  assert_fails(APNS_ERR_ARGUMENT, apns_strings_get(strings, "\xFF\xE2\x82", 3, &text, NULL, &error),
-               "there is no string for the key \"???\"");
+  assert_invalid(apns_strings_get(strings, "\xFF\xE2\x82", 3, &text, NULL, &error),
+                 "there is no string for the key \"???\"");
 }
 
 TEST(arguments_that_cannot_be) {
@@ -243,10 +240,10 @@ TEST(arguments_that_cannot_be) {
   const char *text = NULL;
   char buffer[10];
   const char *const args[] = {"a", NULL};
-  assert_fails(APNS_ERR_ARGUMENT, apns_strings_new(NULL, 3, &strings, &error), "bytes is NULL");
-  assert_fails(APNS_ERR_ARGUMENT, apns_strings_new("a;", 2, NULL, &error), "strings_out is NULL");
-  assert_fails(APNS_ERR_ARGUMENT, apns_strings_new("a;", SIZE_MAX, &strings, &error), "length");
-  assert_fails(APNS_ERR_ARGUMENT, apns_strings_open(NULL, &strings, &error), "file is NULL");
+  assert_invalid(apns_strings_new(NULL, 3, &strings, &error), "bytes is NULL");
+  assert_invalid(apns_strings_new("a;", 2, NULL, &error), "strings_out is NULL");
+  assert_invalid(apns_strings_new("a;", SIZE_MAX, &strings, &error), "length");
+  assert_invalid(apns_strings_open(NULL, &strings, &error), "file is NULL");
   assert_status(APNS_ERR_ARGUMENT, apns_strings_open("x", NULL, &error));
   assert_null(strings);
   /* Nothing is a file without a pair. */
@@ -255,25 +252,17 @@ TEST(arguments_that_cannot_be) {
   apns_strings_free(strings);
 
   strings = read_strings("\"a\" = \"%@%@\";");
-  assert_fails(APNS_ERR_ARGUMENT, apns_strings_get(NULL, "a", 1, &text, NULL, &error),
-               "strings is NULL");
-  assert_fails(APNS_ERR_ARGUMENT, apns_strings_get(strings, NULL, 1, &text, NULL, &error),
-               "key is NULL");
-  assert_fails(APNS_ERR_ARGUMENT, apns_strings_get(strings, "a", SIZE_MAX, &text, NULL, &error),
-               "key_length");
-  assert_fails(APNS_ERR_ARGUMENT, apns_strings_get(strings, "a", 1, NULL, NULL, &error),
-               "text_out is NULL");
-  assert_fails(APNS_ERR_ARGUMENT,
-               apns_strings_format(strings, "a", 1, args, 2, buffer, 10, NULL, &error),
-               "argument 2 is NULL");
-  assert_fails(APNS_ERR_ARGUMENT,
-               apns_strings_format(strings, "a", 1, NULL, 2, buffer, 10, NULL, &error),
-               "args is NULL");
-  assert_fails(APNS_ERR_ARGUMENT,
-               apns_strings_format(strings, "a", 1, args, SIZE_MAX, buffer, 10, NULL, &error),
-               "arg_count");
-  assert_fails(APNS_ERR_ARGUMENT,
-               apns_strings_format(strings, "b", 1, args, 1, buffer, 10, NULL, &error),
-               "there is no string for the key \"b\"");
+  assert_invalid(apns_strings_get(NULL, "a", 1, &text, NULL, &error), "strings is NULL");
+  assert_invalid(apns_strings_get(strings, NULL, 1, &text, NULL, &error), "key is NULL");
+  assert_invalid(apns_strings_get(strings, "a", SIZE_MAX, &text, NULL, &error), "key_length");
+  assert_invalid(apns_strings_get(strings, "a", 1, NULL, NULL, &error), "text_out is NULL");
+  assert_invalid(apns_strings_format(strings, "a", 1, args, 2, buffer, 10, NULL, &error),
+                 "argument 2 is NULL");
+  assert_invalid(apns_strings_format(strings, "a", 1, NULL, 2, buffer, 10, NULL, &error),
+                 "args is NULL");
+  assert_invalid(apns_strings_format(strings, "a", 1, args, SIZE_MAX, buffer, 10, NULL, &error),
+                 "arg_count");
+  assert_invalid(apns_strings_format(strings, "b", 1, args, 1, buffer, 10, NULL, &error),
+                 "there is no string for the key \"b\"");
   apns_strings_free(NULL);
 }

@@ -349,8 +349,8 @@ TEST(options_of_a_newer_program) {
   /* A setting that cannot be met is not ignored. */
   session = NULL;
   options.beyond[7] = 1;
-  assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options.known, credentials, &session, &error),
-               "apns_session_options_t");
+  assert_invalid(apns_session_new(&options.known, credentials, &session, &error),
+                 "apns_session_options_t");
   assert_contains(error.message, "does not know");
   assert_null(session);
   NEWER(apns_credentials_options_t) who;
@@ -358,8 +358,7 @@ TEST(options_of_a_newer_program) {
   who.known.size = sizeof who;
   who.beyond[0] = 1;
   apns_credentials_t *more = NULL;
-  assert_fails(APNS_ERR_ARGUMENT, apns_credentials_new(&who.known, &more, &error),
-               "apns_credentials_options_t");
+  assert_invalid(apns_credentials_new(&who.known, &more, &error), "apns_credentials_options_t");
 }
 
 TEST(options_that_cannot_be_are_named) {
@@ -392,20 +391,18 @@ TEST(options_that_cannot_be_are_named) {
     all.options.binary = &all.binary, all.options.tuning = &all.tuning;
     memcpy((char *)&all + wrong[index].offset, &wrong[index].value, wrong[index].size);
     apns_session_t *session = NULL;
-    assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&all.options, credentials, &session, &error),
-                 wrong[index].message);
+    assert_invalid(apns_session_new(&all.options, credentials, &session, &error),
+                   wrong[index].message);
     assert_null(session);
   }
   apns_session_t *session = NULL;
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   options.protocol = APNS_PROTOCOL_BINARY;
   options.peer.host = "";
-  assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
-               "host");
+  assert_invalid(apns_session_new(&options, credentials, &session, &error), "host");
   options.peer.host = NULL;
   options.peer.server_name = "";
-  assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
-               "server_name");
+  assert_invalid(apns_session_new(&options, credentials, &session, &error), "server_name");
 }
 
 TEST(the_smallest_window_there_may_be) {
