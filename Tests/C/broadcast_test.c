@@ -226,9 +226,7 @@ TEST(what_cannot_be_broadcast) {
   drain(session);
   apns_session_free(session);
 
-  apns_session_options_t options = push_options(service);
-  tuning_of(&options)->payload_max = 300;
-  session = push_session(service, &options);
+  session = push_session_where(service, tuning->payload_max = 300);
   push.payload_length = 301;
   assert_says(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error),
               "the payload has 301 bytes, more than 300");

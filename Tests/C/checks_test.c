@@ -7,10 +7,7 @@
 static const gateway_step_t record_all[] = {TAKE_ALL, END};
 
 static apns_session_t *session_checking(gateway_t *gateway, int32_t checks, int32_t format) {
-  apns_session_options_t options = options_for(gateway);
-  options.checks = checks;
-  binary_of(&options)->format = format;
-  return session_to(gateway, &options);
+  return session_where(gateway, options.checks = checks, binary->format = format);
 }
 
 static apns_notification_t saying(const char *json) {

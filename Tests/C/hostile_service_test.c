@@ -324,10 +324,9 @@ TEST(a_connection_that_takes_nothing_is_replaced) {
   /* 255 of these payloads fill the window to its last byte. */
   const size_t count = 400;
   owned(service) service = service_start(&(service_options_t){.shuts_first_window = true});
-  apns_session_options_t options = push_options(service);
   /* Longer than good answers take on a busy machine. */
-  tuning_of(&options)->answer_timeout_ms = (uint32_t)as_many_as(5000, 20000);
-  owned(session) session = push_session(service, &options);
+  owned(session) session =
+      push_session_where(service, tuning->answer_timeout_ms = (uint32_t)as_many_as(5000, 20000));
   char payload[257];
   memset(payload, ' ', sizeof payload);
   memcpy(payload, "{\"aps\":{}}", 10);

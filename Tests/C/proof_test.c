@@ -306,12 +306,9 @@ static void await_accepted(apns_session_t *session, size_t from, size_t to) {
 
 static apns_session_t *session_of_age(const gateway_t *gateway, int32_t prove_after_ms,
                                       uint32_t connects_per_minute) {
-  apns_session_options_t options = options_for(gateway);
-  options.outcomes = APNS_OUTCOMES_EACH;
-  options.deadline_ms = -1;
-  binary_of(&options)->prove_after_ms = prove_after_ms;
-  tuning_of(&options)->connects_per_minute = connects_per_minute;
-  return session_to(gateway, &options);
+  return session_where(gateway, options.outcomes = APNS_OUTCOMES_EACH, options.deadline_ms = -1,
+                       binary->prove_after_ms = prove_after_ms,
+                       tuning->connects_per_minute = connects_per_minute);
 }
 
 /* A look that writes nothing. */

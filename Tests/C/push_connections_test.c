@@ -44,11 +44,10 @@ TEST(a_wait_asks_too) {
 /* Nothing was sent on the connection that ended: so nothing is in doubt. */
 TEST(a_connection_that_does_not_answer_is_replaced) {
   owned(service) service = service_start(&(service_options_t){.ignores_pings = true});
-  apns_session_options_t options = push_options(service);
-  options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   /* For an answer to PING; longer than a handshake takes on a busy machine. */
-  options.peer.connect_timeout_ms = (uint32_t)as_many_as(5000, 15000);
-  apns_session_t *session = push_session(service, &options);
+  apns_session_t *session =
+      push_session_where(service, options.delivery = APNS_DELIVERY_AT_MOST_ONCE,
+                         options.peer.connect_timeout_ms = (uint32_t)as_many_as(5000, 15000));
   for (size_t n = 0; n < 3; n++) {
     send_and_drain(session, 10 * n, 10 * n + 10);
     clock_forward(3601 * 1000);

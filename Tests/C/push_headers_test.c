@@ -322,10 +322,7 @@ static apns_notification_t telling(const told_t *told) {
 
 /* A session whose topic is com.example.app, which neither needs nor has a suffix. */
 static apns_session_t *session_of_app(service_t *service, int32_t checks) {
-  apns_session_options_t options = push_options(service);
-  options.topic = "com.example.app";
-  options.checks = checks;
-  return push_session(service, &options);
+  return push_session_where(service, options.topic = "com.example.app", options.checks = checks);
 }
 
 /* A missing type or topic follows from payload and session topic; given ones are never changed. */

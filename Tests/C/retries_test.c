@@ -273,12 +273,9 @@ static service_t *start(service_judge_t judge, void *context) {
 }
 
 static apns_session_t *ordering_session(const service_t *service, apns_delivery_t delivery) {
-  apns_session_options_t options = push_options(service);
-  options.device_order = 1;
-  options.delivery = (int32_t)delivery;
-  tuning_of(&options)->retry_schedule = tuning_of(&options)->server_error_schedule = "1";
-  tuning_of(&options)->retry_timeout_ms = 3600 * 1000;
-  return push_session(service, &options);
+  return push_session_where(service, options.device_order = 1, options.delivery = (int32_t)delivery,
+                            tuning->retry_schedule = tuning->server_error_schedule = "1",
+                            tuning->retry_timeout_ms = 3600 * 1000);
 }
 
 static service_reply_t take_its_time(void *context, const service_push_t *push) {
@@ -384,13 +381,10 @@ TEST(those_that_wait_hold_up_no_other_device) {
   const size_t count = as_many_as(3000, 300);
   hold_t forever = {{.status = 429, .body = too_many}, INT_MAX};
   owned(service) service = start(hold_the_first_up, &forever);
-  apns_session_options_t options = push_options(service);
-  options.device_order = 1;
-  options.outcomes = APNS_OUTCOMES_FAILURES;
-  options.window_bytes = 16 << 10;
-  tuning_of(&options)->payload_max = 4096;
-  tuning_of(&options)->retry_timeout_ms = 3600 * 1000;
-  owned(session) session = push_session(service, &options);
+  owned(session) session =
+      push_session_where(service, options.device_order = 1,
+                         options.outcomes = APNS_OUTCOMES_FAILURES, options.window_bytes = 16 << 10,
+                         tuning->payload_max = 4096, tuning->retry_timeout_ms = 3600 * 1000);
   for (size_t n = 0; n < 10; n++) send_to(session, 0, n);
   for (size_t n = 0; n < count; n++) send_to(session, 1 + n, 0);
   do {

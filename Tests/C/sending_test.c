@@ -39,11 +39,9 @@ static size_t under_identifier(uint8_t *out, const uint8_t *frame, size_t length
 /* Every canonical vector of a command goes out as it stands there. */
 static void check_vectors(int command, int format, size_t at_least) {
   owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
-  apns_session_options_t options = options_for(gateway);
-  binary_of(&options)->format = format;
   /* Without a sentinel after the notifications. */
-  binary_of(&options)->quiet_period_ms = 1;
-  apns_session_t *session = session_to(gateway, &options);
+  apns_session_t *session =
+      session_where(gateway, binary->format = format, binary->quiet_period_ms = 1);
   uint8_t *expected = malloc(1 << 20), *end = expected;
   size_t used = 0;
   uint32_t before = 0;
@@ -91,11 +89,9 @@ TEST(the_framed_vectors) {
 static const uint8_t *frame_with(int format, int64_t expiry, uint8_t priority, size_t *length_out) {
   static uint8_t frame[512];
   owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
-  apns_session_options_t options = options_for(gateway);
-  binary_of(&options)->format = format;
   /* Without a sentinel after the notifications. */
-  binary_of(&options)->quiet_period_ms = 1;
-  apns_session_t *session = session_to(gateway, &options);
+  apns_session_t *session =
+      session_where(gateway, binary->format = format, binary->quiet_period_ms = 1);
   apns_notification_t push = APNS_NOTIFICATION_INIT;
   push.token = "t", push.token_length = 1;
   push.payload = "{}", push.payload_length = 2;

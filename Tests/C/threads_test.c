@@ -253,9 +253,7 @@ static void call_back(const apns_log_record_t *record, void *context) {
 
 TEST(a_callback_that_calls_its_session_is_refused) {
   owned(gateway) gateway = gateway_start(NULL, NULL);
-  apns_session_options_t options = options_for(gateway);
-  options.log = call_back;
-  logging = session_to(gateway, &options);
+  logging = session_where(gateway, options.log = call_back);
   assert_ok(apns_session_connect(logging, &error));
   owned(session) session = logging;
   logging = NULL;
