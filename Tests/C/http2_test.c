@@ -352,8 +352,8 @@ TEST(each_disturbance_leaves_what_it_may) {
     bool may_come_twice;
     size_t least_unknown, most_unknown, connections; /* 0: any */
   } rows[] = {
-      {"goodbye", SERVE_GOODBYE, 0, 0, rarely, many, 0, false, 0, 0, ends},
-      {"goodbye and drop", SERVE_GOODBYE_AND_DROP, 0, 0, rarely, many, 0, false, 0, 0, 0},
+      {"GOAWAY", SERVE_GOODBYE, 0, 0, rarely, many, 0, false, 0, 0, ends},
+      {"GOAWAY and drop", SERVE_GOODBYE_AND_DROP, 0, 0, rarely, many, 0, false, 0, 0, 0},
       {"drop, at least once", SERVE_DROP, 0, 0, rarely, many, APNS_DELIVERY_AT_LEAST_ONCE, true, 0,
        0, 0},
       {"drop, at most once", SERVE_DROP, 0, 0, rarely, many, at_most_once, false, 1, many, 0},
