@@ -1,3 +1,5 @@
+import asyncio
+import inspect
 import pathlib
 import sys
 
@@ -7,6 +9,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Simulator"))
 
 from running import certificates, lasting, shared, start  # noqa: E402, F401
+from simulator import DEADLINE  # noqa: E402
 
 
 @pytest.fixture
@@ -29,3 +32,15 @@ def connect(who):
     yield connect
     for session in sessions:
         session.close(0)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """A test that is a coroutine runs in the loop of its fixture `run`, or in one of asyncio's."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    test = pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names})
+    run = pyfuncitem.funcargs.get("run", lambda test: asyncio.run(asyncio.wait_for(test, DEADLINE)))
+    run(test)
+    return True

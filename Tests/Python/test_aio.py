@@ -129,26 +129,22 @@ class Calm:
 # ---- Sending ----------------------------------------------------------------------------
 
 
-def test_outcomes(start, who, run, protocol):
+async def test_outcomes(start, who, run, protocol):
     simulator = start("--http2-port", 0, faults={"bad_tokens": ["ff" * 32]})
-
-    async def main():
-        async with libapns.aio.Session(who, **place(simulator, protocol)) as session:
-            things = [object() for _ in range(20)]
-            tokens = [bytes([0xFF]) * 32 if n % 10 == 9 else TOKEN for n in range(20)]
-            sends = [
-                session.send(token, HELLO, user_data=thing) for token, thing in zip(tokens, things)
-            ]
-            *outcomes, _ = await asyncio.gather(*sends, drained(session))
-            assert [one.user_data for one in outcomes] == things
-            assert [one.token for one in outcomes] == tokens
-            kinds = [REJECTED if n % 10 == 9 else ACCEPTED for n in range(20)]
-            assert [one.kind for one in outcomes] == kinds
-            assert "Bad" in outcomes[9].why or "not a device" in outcomes[9].why
-        assert [event async for event in session.events()] == []
-        assert session.closed and session.stats().unresolved == 0
-
-    run(main())
+    async with libapns.aio.Session(who, **place(simulator, protocol)) as session:
+        things = [object() for _ in range(20)]
+        tokens = [bytes([0xFF]) * 32 if n % 10 == 9 else TOKEN for n in range(20)]
+        sends = [
+            session.send(token, HELLO, user_data=thing) for token, thing in zip(tokens, things)
+        ]
+        *outcomes, _ = await asyncio.gather(*sends, drained(session))
+        assert [one.user_data for one in outcomes] == things
+        assert [one.token for one in outcomes] == tokens
+        kinds = [REJECTED if n % 10 == 9 else ACCEPTED for n in range(20)]
+        assert [one.kind for one in outcomes] == kinds
+        assert "Bad" in outcomes[9].why or "not a device" in outcomes[9].why
+    assert [event async for event in session.events()] == []
+    assert session.closed and session.stats().unresolved == 0
 
 
 async def drained(session):
@@ -157,57 +153,45 @@ async def drained(session):
     await session.drain(DEADLINE)
 
 
-def test_posted_notifications_become_events(start, who, run, protocol):
+async def test_posted_notifications_become_events(start, who, run, protocol):
     simulator = start("--http2-port", 0, faults={"bad_tokens": ["ff" * 32]})
+    taken = []
 
-    async def main():
-        taken = []
+    async def take(session):
+        async for event in session.events():
+            taken.append(event)
 
-        async def take(session):
-            async for event in session.events():
-                taken.append(event)
-
-        options = place(simulator, protocol)
-        async with libapns.aio.Session(who, outcomes="each", **options) as session:
-            taker = asyncio.ensure_future(take(session))
-            posted = [await session.post(TOKEN, HELLO, user_data=n) for n in range(300)]
-            posted.append(session.post_nowait(b"\xff" * 32, HELLO, user_data=300))
-            await session.drain()
-        await taker
-        assert sorted(event.identifier for event in taken) == sorted(posted)
-        assert sorted(event.user_data for event in taken) == list(range(301))
-        assert [event.user_data for event in taken if event.kind is REJECTED] == [300]
-
-    run(main())
+    options = place(simulator, protocol)
+    async with libapns.aio.Session(who, outcomes="each", **options) as session:
+        taker = asyncio.ensure_future(take(session))
+        posted = [await session.post(TOKEN, HELLO, user_data=n) for n in range(300)]
+        posted.append(session.post_nowait(b"\xff" * 32, HELLO, user_data=300))
+        await session.drain()
+    await taker
+    assert sorted(event.identifier for event in taken) == sorted(posted)
+    assert sorted(event.user_data for event in taken) == list(range(301))
+    assert [event.user_data for event in taken if event.kind is REJECTED] == [300]
 
 
-def test_acceptances_of_posted_notifications_are_events_only_if_requested(start, who, run, protocol):
+async def test_acceptances_of_posted_notifications_are_events_only_if_requested(start, who, run, protocol):
     simulator = start("--http2-port", 0, faults={"bad_tokens": ["ff" * 32]})
-
-    async def main():
-        async with libapns.aio.Session(who, outcomes="failures", **place(simulator, protocol)) as session:
-            for token in (TOKEN, b"\xff" * 32, TOKEN):
-                await session.post(token, HELLO)
-        assert [event.kind async for event in session.events()] == [REJECTED]
-
-    run(main())
+    async with libapns.aio.Session(who, outcomes="failures", **place(simulator, protocol)) as session:
+        for token in (TOKEN, b"\xff" * 32, TOKEN):
+            await session.post(token, HELLO)
+    assert [event.kind async for event in session.events()] == [REJECTED]
 
 
-def test_an_invalid_argument_raises_and_has_no_outcome(start, who, run, protocol):
+async def test_an_invalid_argument_raises_and_has_no_outcome(start, who, run, protocol):
     simulator = start("--http2-port", 0)
-
-    async def main():
-        async with libapns.aio.Session(who, **place(simulator, protocol)) as session:
-            for mistake in ({"payload": b"x" * 9000}, {"token": b""}):
-                with pytest.raises(libapns.ArgumentError):
-                    await session.send(**{"token": TOKEN, "payload": HELLO, **mistake})
-            with pytest.raises(TypeError):
-                await session.send(TOKEN, 7)
-            assert session.stats().taken == 0
-        with pytest.raises(libapns.ClosedError):
-            await session.send(TOKEN, HELLO)
-
-    run(main())
+    async with libapns.aio.Session(who, **place(simulator, protocol)) as session:
+        for mistake in ({"payload": b"x" * 9000}, {"token": b""}):
+            with pytest.raises(libapns.ArgumentError):
+                await session.send(**{"token": TOKEN, "payload": HELLO, **mistake})
+        with pytest.raises(TypeError):
+            await session.send(TOKEN, 7)
+        assert session.stats().taken == 0
+    with pytest.raises(libapns.ClosedError):
+        await session.send(TOKEN, HELLO)
 
 
 # The rota sends 100,000.
@@ -253,155 +237,131 @@ def test_very_many_sends(start, who, run, protocol):
 # ---- Back-pressure, cancellation ------------------------------------------------------------
 
 
-def test_a_full_window_makes_callers_wait(start, who, run, protocol):
+async def test_a_full_window_makes_callers_wait(start, who, run, protocol):
     simulator = start("--http2-port", 0)
-
-    async def main():
-        options = place(simulator, protocol)
-        async with libapns.aio.Session(who, window_bytes=16384, payload_max=200, **options) as session:
-            with pytest.raises(libapns.AgainError) as full:
-                while True:
-                    session.post_nowait(TOKEN, HELLO)
-            assert isinstance(full.value, BlockingIOError) and full.value.status == -13
-            # All are awaited together and get room one by one.
-            sends = [asyncio.ensure_future(session.send(TOKEN, HELLO)) for _ in range(2000)]
-            await asyncio.sleep(0)
-            assert session.queued > 1000
-            await session.drain(DEADLINE)
-            assert session.queued == 0
-            outcomes = await asyncio.gather(*sends)
-            identifiers = [one.identifier for one in outcomes]
-            assert identifiers == sorted(identifiers)
-            assert {one.kind for one in outcomes} == {ACCEPTED}
-
-    run(main())
+    options = place(simulator, protocol)
+    async with libapns.aio.Session(who, window_bytes=16384, payload_max=200, **options) as session:
+        with pytest.raises(libapns.AgainError) as full:
+            while True:
+                session.post_nowait(TOKEN, HELLO)
+        assert isinstance(full.value, BlockingIOError) and full.value.status == -13
+        # All are awaited together and get room one by one.
+        sends = [asyncio.ensure_future(session.send(TOKEN, HELLO)) for _ in range(2000)]
+        await asyncio.sleep(0)
+        assert session.queued > 1000
+        await session.drain(DEADLINE)
+        assert session.queued == 0
+        outcomes = await asyncio.gather(*sends)
+        identifiers = [one.identifier for one in outcomes]
+        assert identifiers == sorted(identifiers)
+        assert {one.kind for one in outcomes} == {ACCEPTED}
 
 
 @pytest.mark.parametrize("keeps", [True, False])
-def test_cancelled_sends_are_taken_back(start, who, run, protocol, keeps):
+async def test_cancelled_sends_are_taken_back(start, who, run, protocol, keeps):
     simulator = start("--http2-port", 0, control=True)
-
-    async def main():
-        options = place(simulator, protocol)
-        session = libapns.aio.Session(
-            who, window_bytes=16384, payload_max=200, keep_cancelled=keeps, **options
-        )
-        sends = [
-            asyncio.ensure_future(session.send(TOKEN, HELLO, user_data=n)) for n in range(2000)
-        ]
-        await asyncio.sleep(0)
-        taken, queued = session.stats().taken, session.queued
-        assert taken > 0 and taken + queued == 2000
-        for task in sends:
-            task.cancel()
-        results = await asyncio.gather(*sends, return_exceptions=True)
-        assert all(isinstance(one, asyncio.CancelledError) for one in results)
-        assert session.queued == 0
-        await session.drain(DEADLINE)
-        await session.close()
-        stats = session.stats()
-        assert stats.cancelled > 0
-        assert stats.accepted + stats.cancelled == stats.taken == taken
-        assert simulator.control("GET", "/counters")[1]["accepted"] == stats.accepted
-        events = [event async for event in session.events()]
-        assert sorted(event.user_data for event in events) == (list(range(taken)) if keeps else [])
-
-    run(main())
+    options = place(simulator, protocol)
+    session = libapns.aio.Session(
+        who, window_bytes=16384, payload_max=200, keep_cancelled=keeps, **options
+    )
+    sends = [
+        asyncio.ensure_future(session.send(TOKEN, HELLO, user_data=n)) for n in range(2000)
+    ]
+    await asyncio.sleep(0)
+    taken, queued = session.stats().taken, session.queued
+    assert taken > 0 and taken + queued == 2000
+    for task in sends:
+        task.cancel()
+    results = await asyncio.gather(*sends, return_exceptions=True)
+    assert all(isinstance(one, asyncio.CancelledError) for one in results)
+    assert session.queued == 0
+    await session.drain(DEADLINE)
+    await session.close()
+    stats = session.stats()
+    assert stats.cancelled > 0
+    assert stats.accepted + stats.cancelled == stats.taken == taken
+    assert simulator.control("GET", "/counters")[1]["accepted"] == stats.accepted
+    events = [event async for event in session.events()]
+    assert sorted(event.user_data for event in events) == (list(range(taken)) if keeps else [])
 
 
-def test_a_send_that_timed_out_is_not_sent_later(start, who, run, protocol):
+async def test_a_send_that_timed_out_is_not_sent_later(start, who, run, protocol):
     simulator = start("--http2-port", 0, control=True)
-
-    async def main():
-        async with libapns.aio.Session(who, **place(simulator, protocol)) as session:
-            await session.connect()
-            with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(session.send(TOKEN, HELLO, user_data="late"), 0.000001)
-            posted = [await session.post(TOKEN, HELLO) for _ in range(3)]
-            assert session.cancel(posted[1]) == 1
-        events = [event async for event in session.events()]
-        cancelled = [one for one in events if one.kind is libapns.EventKind.CANCELLED]
-        assert posted[1] in {one.identifier for one in cancelled}
-        stats = session.stats()
-        assert len(cancelled) == stats.cancelled
-        assert stats.accepted + stats.cancelled == stats.taken
-        assert simulator.control("GET", "/counters")[1]["accepted"] == stats.accepted
-
-    run(main())
+    async with libapns.aio.Session(who, **place(simulator, protocol)) as session:
+        await session.connect()
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(session.send(TOKEN, HELLO, user_data="late"), 0.000001)
+        posted = [await session.post(TOKEN, HELLO) for _ in range(3)]
+        assert session.cancel(posted[1]) == 1
+    events = [event async for event in session.events()]
+    cancelled = [one for one in events if one.kind is libapns.EventKind.CANCELLED]
+    assert posted[1] in {one.identifier for one in cancelled}
+    stats = session.stats()
+    assert len(cancelled) == stats.cancelled
+    assert stats.accepted + stats.cancelled == stats.taken
+    assert simulator.control("GET", "/counters")[1]["accepted"] == stats.accepted
 
 
-def test_a_cancelled_reader_of_events_loses_none(start, who, run, protocol):
+async def test_a_cancelled_reader_of_events_loses_none(start, who, run, protocol):
     simulator = start(
         "--http2-port",
         0,
         faults={"bad_every": 1} if protocol == "http2" else {"bad_tokens": ["ff" * 32]},
     )
+    async with libapns.aio.Session(who, **place(simulator, protocol)) as session:
+        taken = []
 
-    async def main():
-        async with libapns.aio.Session(who, **place(simulator, protocol)) as session:
-            taken = []
+        async def take():
+            async for event in session.events():
+                taken.append(event)
 
-            async def take():
-                async for event in session.events():
-                    taken.append(event)
-
-            first = asyncio.ensure_future(take())
-            await asyncio.sleep(0)
-            second = asyncio.ensure_future(take())
-            await asyncio.sleep(0)
-            await session.post(b"\xff" * 32, HELLO)
-            while not session._events:
-                await asyncio.sleep(0)
-            first.cancel()
-            while not taken:
-                await asyncio.sleep(0)
-        await second
-        assert len(taken) == 1
-
-    run(main())
-
-
-def test_unread_events_are_bounded(start, who, run, protocol):
-    simulator = start("--http2-port", 0)
-
-    async def main():
-        options = place(simulator, protocol)
-        session = libapns.aio.Session(who, outcomes="each", events_max=10, **options)
-        for _ in range(10):
-            await session.post(TOKEN, HELLO)
-        await session.drain(DEADLINE)
-        with pytest.raises(libapns.FullError):
-            session.post_nowait(TOKEN, HELLO)
-        waiting = asyncio.ensure_future(session.post(TOKEN, HELLO))
-        outcome = asyncio.ensure_future(session.send(TOKEN, HELLO))
+        first = asyncio.ensure_future(take())
         await asyncio.sleep(0)
-        assert session.queued == 2
-        events = session.events()
-        await events.__anext__()
-        await waiting
-        await session.drain(DEADLINE)
-        assert (await outcome).kind is ACCEPTED
-        await session.close()
-        assert len([event async for event in events]) == 10
+        second = asyncio.ensure_future(take())
+        await asyncio.sleep(0)
+        await session.post(b"\xff" * 32, HELLO)
+        while not session._events:
+            await asyncio.sleep(0)
+        first.cancel()
+        while not taken:
+            await asyncio.sleep(0)
+    await second
+    assert len(taken) == 1
 
-    run(main())
+
+async def test_unread_events_are_bounded(start, who, run, protocol):
+    simulator = start("--http2-port", 0)
+    options = place(simulator, protocol)
+    session = libapns.aio.Session(who, outcomes="each", events_max=10, **options)
+    for _ in range(10):
+        await session.post(TOKEN, HELLO)
+    await session.drain(DEADLINE)
+    with pytest.raises(libapns.FullError):
+        session.post_nowait(TOKEN, HELLO)
+    waiting = asyncio.ensure_future(session.post(TOKEN, HELLO))
+    outcome = asyncio.ensure_future(session.send(TOKEN, HELLO))
+    await asyncio.sleep(0)
+    assert session.queued == 2
+    events = session.events()
+    await events.__anext__()
+    await waiting
+    await session.drain(DEADLINE)
+    assert (await outcome).kind is ACCEPTED
+    await session.close()
+    assert len([event async for event in events]) == 10
 
 
 # ---- Connections ------------------------------------------------------------------------------
 
 
-def test_a_lost_connection_in_the_middle(start, who, run, protocol, caplog):
+async def test_a_lost_connection_in_the_middle(start, who, run, protocol, caplog):
     fault = {"goaway_after": 500} if protocol == "http2" else {"shutdown_after": 500}
     simulator = start("--http2-port", 0, faults=fault, control=True)
-
-    async def main():
-        async with libapns.aio.Session(who, **place(simulator, protocol)) as session:
-            sends = [session.send(TOKEN, HELLO) for _ in range(5000)]
-            outcomes = await asyncio.gather(*sends, drained(session))
-            assert [one.kind for one in outcomes[:-1]] == [ACCEPTED] * 5000
-            assert session.stats().connects > 5
-
-    run(main())
+    async with libapns.aio.Session(who, **place(simulator, protocol)) as session:
+        sends = [session.send(TOKEN, HELLO) for _ in range(5000)]
+        outcomes = await asyncio.gather(*sends, drained(session))
+        assert [one.kind for one in outcomes[:-1]] == [ACCEPTED] * 5000
+        assert session.stats().connects > 5
 
 
 @pytest.fixture
@@ -436,40 +396,32 @@ def test_on_news_reports_a_closed_port(who, run, protocol, caplog, closed_port):
     assert any(record.name == "libapns.aio" for record in caplog.records)
 
 
-def test_close_with_notifications_in_flight(start, who, run, protocol):
+async def test_close_with_notifications_in_flight(start, who, run, protocol):
     # The simulator stops reading, so there are no outcomes.
     simulator = start("--http2-port", 0, faults={"stall_after_bytes": 1})
-
-    async def main():
-        session = libapns.aio.Session(
-            who, window_bytes=16384, payload_max=200, **place(simulator, protocol)
-        )
-        sends = [asyncio.ensure_future(session.send(TOKEN, HELLO)) for _ in range(2000)]
-        await asyncio.sleep(0)
-        closing = [asyncio.ensure_future(session.close(0.05)) for _ in range(2)]
-        results = await asyncio.gather(*sends, return_exceptions=True)
-        await asyncio.gather(*closing)
-        taken = session.stats().taken
-        assert 0 < taken < 2000
-        assert [one.kind for one in results[:taken]] == [UNKNOWN] * taken
-        assert all(isinstance(one, libapns.ClosedError) for one in results[taken:])
-        await session.close()
-        assert session.closed and "closed" in repr(session)
-
-    run(main())
+    session = libapns.aio.Session(
+        who, window_bytes=16384, payload_max=200, **place(simulator, protocol)
+    )
+    sends = [asyncio.ensure_future(session.send(TOKEN, HELLO)) for _ in range(2000)]
+    await asyncio.sleep(0)
+    closing = [asyncio.ensure_future(session.close(0.05)) for _ in range(2)]
+    results = await asyncio.gather(*sends, return_exceptions=True)
+    await asyncio.gather(*closing)
+    taken = session.stats().taken
+    assert 0 < taken < 2000
+    assert [one.kind for one in results[:taken]] == [UNKNOWN] * taken
+    assert all(isinstance(one, libapns.ClosedError) for one in results[taken:])
+    await session.close()
+    assert session.closed and "closed" in repr(session)
 
 
-def test_an_exception_closes_immediately(start, who, run, protocol):
+async def test_an_exception_closes_immediately(start, who, run, protocol):
     simulator = start("--http2-port", 0)
-
-    async def main():
-        with pytest.raises(ZeroDivisionError):
-            async with libapns.aio.Session(who, **place(simulator, protocol)) as session:
-                await session.post(TOKEN, HELLO)
-                1 / 0
-        assert session.closed and session.stats().unresolved == 0
-
-    run(main())
+    with pytest.raises(ZeroDivisionError):
+        async with libapns.aio.Session(who, **place(simulator, protocol)) as session:
+            await session.post(TOKEN, HELLO)
+            1 / 0
+    assert session.closed and session.stats().unresolved == 0
 
 
 def test_another_loop_is_refused_before_anything_is_queued(start, who, protocol):
@@ -540,20 +492,16 @@ def test_another_loop_cannot_use_feedback_and_channels(start, who, run):
     asyncio.run(refused(run(make())))
 
 
-def test_leaving_the_block_has_a_bound(start, who, run):
+async def test_leaving_the_block_has_a_bound(start, who, run):
     """The gateway never proves acceptance."""
     simulator = start(faults={"stall_after_bytes": 0, "stall_ms": 1000000})
-
-    async def main():
-        options = {**place(simulator, "binary"), "connect_timeout": 30, "write_timeout": 0.5}
-        with pytest.raises(libapns.DeadlineError) as caught:
-            async with libapns.aio.Session(who, **options) as session:
-                session._patience = 0.5
-                await session.post(TOKEN, HELLO)
-        assert caught.value.unresolved == 1
-        assert [event.kind async for event in session.events()] == [UNKNOWN]
-
-    run(main())
+    options = {**place(simulator, "binary"), "connect_timeout": 30, "write_timeout": 0.5}
+    with pytest.raises(libapns.DeadlineError) as caught:
+        async with libapns.aio.Session(who, **options) as session:
+            session._patience = 0.5
+            await session.post(TOKEN, HELLO)
+    assert caught.value.unresolved == 1
+    assert [event.kind async for event in session.events()] == [UNKNOWN]
 
 
 def test_an_exception_of_the_token_provider_fails_no_queued_notification(start, certificates):
@@ -604,42 +552,35 @@ def test_a_forgotten_session_leaves_the_loop(start, who, run):
 # ---- Feedback -----------------------------------------------------------------------------------
 
 
-def test_feedback(start, who, run, tmp_path):
+async def test_feedback(start, who, run, tmp_path):
     gone = tmp_path / "gone"
     gone.write_text("".join(f"{1290000000 + n} {n:064x}\n" for n in range(1000)))
     simulator = start("--feedback", gone)
+    options = {"host": "127.0.0.1", "port": simulator.feedback[1]}
+    async with libapns.aio.Feedback(who, **options) as feedback:
+        devices = [device async for device in feedback]
+    assert [int(device.token.hex(), 16) for device in devices] == list(range(1000))
+    assert devices[3].timestamp == 1290000003 and feedback.closed
+    with pytest.raises(libapns.ClosedError):
+        await feedback.__anext__()
 
-    async def main():
-        options = {"host": "127.0.0.1", "port": simulator.feedback[1]}
-        async with libapns.aio.Feedback(who, **options) as feedback:
-            devices = [device async for device in feedback]
-        assert [int(device.token.hex(), 16) for device in devices] == list(range(1000))
-        assert devices[3].timestamp == 1290000003 and feedback.closed
-        with pytest.raises(libapns.ClosedError):
+
+async def test_feedback_closed_or_cancelled_while_it_waits(who, run):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        options = {"host": "127.0.0.1", "port": silent.getsockname()[1]}
+        feedback = libapns.aio.Feedback(who, **options)
+        taker = asyncio.ensure_future(feedback.__anext__())
+        await asyncio.sleep(0)
+        with pytest.raises(RuntimeError):
             await feedback.__anext__()
-
-    run(main())
-
-
-def test_feedback_closed_or_cancelled_while_it_waits(who, run):
-    async def main():
-        with socket.create_server(("127.0.0.1", 0)) as silent:
-            options = {"host": "127.0.0.1", "port": silent.getsockname()[1]}
-            feedback = libapns.aio.Feedback(who, **options)
-            taker = asyncio.ensure_future(feedback.__anext__())
-            await asyncio.sleep(0)
-            with pytest.raises(RuntimeError):
-                await feedback.__anext__()
-            taker.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await taker
-            taker = asyncio.ensure_future(feedback.__anext__())
-            await asyncio.sleep(0)
-            feedback.close()
-            with pytest.raises(libapns.ClosedError):
-                await taker
-
-    run(main())
+        taker.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await taker
+        taker = asyncio.ensure_future(feedback.__anext__())
+        await asyncio.sleep(0)
+        feedback.close()
+        with pytest.raises(libapns.ClosedError):
+            await taker
 
 
 # ---- Below it: nonblocking=True

@@ -16,7 +16,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import weakref
 
 import libapns
@@ -157,21 +156,6 @@ def test_default_address(who):
 # ---- One push
 
 
-def test_push_returns_its_outcome(shared, make):
-    client = make(shared({"bad_tokens": [BAD.hex()]}))
-    mark = object()
-    accepted = client.push(TOKEN, HELLO, user_data=mark, collapse_id="one", timeout=DEADLINE)
-    assert accepted.is_accepted and accepted.user_data is mark and accepted.token == TOKEN
-    assert accepted.raise_unless_accepted() is accepted
-    rejected = client.push(BAD.hex(), {"aps": {}}, timeout=DEADLINE)
-    assert rejected.reason is libapns.Reason.BAD_DEVICE_TOKEN and rejected.token == BAD
-    with pytest.raises(libapns.NotAcceptedError, match="rejected: BadDeviceToken") as raised:
-        rejected.raise_unless_accepted()
-    assert raised.value.event is rejected
-    assert client.stats().taken == 2 and client.gone() == []
-    assert client.metrics()["responses"] == 2
-
-
 def test_every_field_reaches_the_service(start, make):
     simulator = start(control=True)
     client = make(simulator)
@@ -204,15 +188,6 @@ def test_refused_arguments(shared, make):
         client.push_many([])
     client.close()
     assert client.stats().taken == 0
-
-
-def test_an_unreachable_service_raises_immediately(nowhere, make, who):
-    client = make(nowhere)
-    with pytest.raises(libapns.NetworkError, match="cannot connect"):
-        client.push(TOKEN, HELLO, timeout=DEADLINE)
-    with pytest.raises(libapns.NetworkError, match="cannot connect"):
-        client.connect(DEADLINE)
-    assert client.stats().cancelled == client.stats().taken == 1
 
 
 def test_an_untrusted_service_raises_immediately(start, certificates):
@@ -259,24 +234,6 @@ def test_control_c(make, silent, request):
 
 
 # ---- Threads
-
-
-def test_threads_push_at_the_same_time(start, make):
-    """Each push gets its own outcome, and the threads wait in parallel."""
-    client = make(start(faults={"answer_delay_ms": 200, "bad_tokens": [token_of(7).hex()]}))
-    client.connect(DEADLINE)
-    began = time.monotonic()
-
-    def one(number):
-        for turn in range(5):
-            event = client.push(token_of(number), HELLO, user_data=(number, turn), timeout=DEADLINE)
-            assert event.user_data == (number, turn) and event.token == token_of(number)
-            assert event.is_rejected is (number == 7)
-
-    together(*(lambda number=number: one(number) for number in range(16)))
-    # One after the other would take 16 seconds.
-    assert time.monotonic() - began < 8
-    assert client.stats().taken == 80
 
 
 def test_push_push_many_and_submit_together(shared, make):
@@ -471,69 +428,6 @@ def test_callbacks_may_not_wait(shared, make):
 
 
 # ---- Many
-
-
-def test_push_many_returns_every_outcome(shared, make):
-    client = make(shared({"bad_prefixes": ["ff"]}))
-    count = 3000
-
-    def pushes():
-        for n in range(count):
-            token = b"\xff" + token_of(n)[1:] if n % 50 == 0 else token_of(n)
-            yield (token, HELLO, n) if n % 2 else libapns.Notification(token, HELLO, user_data=n, collapse_id="one")
-
-    outcomes = client.push_many(pushes(), timeout=DEADLINE)
-    assert iter(outcomes) is outcomes and client.stats().taken == 0
-    events = list(outcomes)
-    assert sorted(event.user_data for event in events) == list(range(count))
-    assert all(event.is_rejected is (event.user_data % 50 == 0) for event in events)
-    assert next(outcomes, None) is None
-
-
-def test_the_iterable_is_read_while_there_is_room(shared, make):
-    client = make(shared(), window_bytes=65536)
-    ahead, read = 0, itertools.count(1)
-    outcomes = client.push_many(((token_of(n), HELLO, next(read)) for n in itertools.count()), timeout=DEADLINE)
-    for returned, _ in enumerate(itertools.islice(outcomes, 2000), 1):
-        ahead = max(ahead, client.stats().taken - returned)
-        if returned % 500 == 0:
-            # The program is slow for a while, too.
-            until(lambda: client.stats().unresolved == 0)
-    assert 64 <= ahead < 2500
-
-
-@pytest.mark.parametrize("fault", ["payload", "iterable", "tuple"])
-def test_an_invalid_item_raises_after_the_outcomes(shared, make, fault):
-    client = make(shared())
-
-    def pushes():
-        for number in range(150):
-            yield token_of(number), HELLO, number
-        if fault == "iterable":
-            raise LookupError("mine")
-        yield (TOKEN, b"") if fault == "payload" else (TOKEN,)
-        yield TOKEN, HELLO, "never"
-
-    outcomes = client.push_many(pushes(), timeout=DEADLINE)
-    seen = []
-    with pytest.raises({"payload": libapns.ArgumentError, "iterable": LookupError, "tuple": TypeError}[fault]) as raised:
-        for event in outcomes:
-            seen.append(event.user_data)
-    assert sorted(seen) == list(range(150)) and raised.value.taken == 150
-    assert next(outcomes, None) is None
-
-
-def test_push_many_times_out(start, make):
-    client = make(start(faults=UNHEARD))
-    client.connect(DEADLINE)
-    outcomes = client.push_many([(token_of(n), HELLO, n) for n in range(10)], timeout=0.1)
-    for _ in range(2):
-        with pytest.raises(libapns.DeadlineError, match="10 notifications still wait") as raised:
-            next(outcomes)
-        assert raised.value.unresolved == 10
-    with pytest.raises(libapns.DeadlineError):
-        client.close(0)
-    assert sorted(event.user_data for event in outcomes) == list(range(10))
 
 
 # ---- The end
@@ -748,94 +642,57 @@ def test_asyncio(shared, given):
     run_loop(main())
 
 
-def test_asyncio_an_unreachable_service_raises_immediately(nowhere, given):
-    async def main():
-        async with libapns.AsyncClient(**given(nowhere)) as client:
-            with pytest.raises(libapns.NetworkError, match="cannot connect"):
-                await client.push(TOKEN, HELLO, timeout=DEADLINE)
-            with pytest.raises(libapns.NetworkError, match="cannot connect"):
-                await client.connect()
-
-    run_loop(main())
-
-
-def test_asyncio_timeouts(start, given, silent):
-    async def main():
-        client = libapns.AsyncClient(**given(simulator))
-        await client.connect(DEADLINE)
-        unknown = await client.push(TOKEN.hex(), HELLO, user_data="mine", timeout=1)
-        assert str(unknown) == "unknown: no answer came: its time is over"
-        assert (unknown.user_data, unknown.token) == ("mine", TOKEN)
-        with pytest.raises(libapns.DeadlineError, match="1 notifications still wait") as raised:
-            async for _ in client.push_many([(TOKEN, HELLO)], timeout=0.1):
-                pass
-        assert (raised.value.taken, raised.value.unresolved) == (1, 1)
-        with pytest.raises(libapns.DeadlineError):
-            await client.close(0.1)
-        client = libapns.AsyncClient(**given(silent))
-        cancelled = await client.push(TOKEN, HELLO, user_data="mine", timeout=0.1)
-        assert str(cancelled) == "cancelled: taken back, and it did not arrive: its time is over"
-        with pytest.raises(asyncio.TimeoutError):
-            await asyncio.wait_for(client.push(TOKEN, HELLO), 0.1)
-        future = await client.submit(TOKEN, HELLO)
-        future.cancel()
-        await asyncio.sleep(0)
-        assert client.stats().cancelled == client.stats().taken == 3
-        with pytest.raises(libapns.DeadlineError, match="not done within 0.1 seconds"):
-            await client.connect(0.1)
-        await client.close()
-
+async def test_asyncio_timeouts(start, given, silent):
     simulator = start(faults=UNHEARD)
-    run_loop(main())
+    client = libapns.AsyncClient(**given(simulator))
+    await client.connect(DEADLINE)
+    unknown = await client.push(TOKEN.hex(), HELLO, user_data="mine", timeout=1)
+    assert str(unknown) == "unknown: no answer came: its time is over"
+    assert (unknown.user_data, unknown.token) == ("mine", TOKEN)
+    with pytest.raises(libapns.DeadlineError, match="1 notifications still wait") as raised:
+        async for _ in client.push_many([(TOKEN, HELLO)], timeout=0.1):
+            pass
+    assert (raised.value.taken, raised.value.unresolved) == (1, 1)
+    with pytest.raises(libapns.DeadlineError):
+        await client.close(0.1)
+    client = libapns.AsyncClient(**given(silent))
+    cancelled = await client.push(TOKEN, HELLO, user_data="mine", timeout=0.1)
+    assert str(cancelled) == "cancelled: taken back, and it did not arrive: its time is over"
+    with pytest.raises(asyncio.TimeoutError):
+        await asyncio.wait_for(client.push(TOKEN, HELLO), 0.1)
+    future = await client.submit(TOKEN, HELLO)
+    future.cancel()
+    await asyncio.sleep(0)
+    assert client.stats().cancelled == client.stats().taken == 3
+    with pytest.raises(libapns.DeadlineError, match="not done within 0.1 seconds"):
+        await client.connect(0.1)
+    await client.close()
 
 
-def test_asyncio_waits_for_room(start, given):
-    async def main():
-        async with libapns.AsyncClient(**given(simulator, window_bytes=16384, payload_max=256)) as client:
-            done = ahead = 0
-
-            def count(_):
-                nonlocal done
-                done += 1
-
-            for number in range(1, 501):
-                (await client.submit(token_of(number), HELLO)).add_done_callback(count)
-                ahead = max(ahead, number - done)
-            await client.drain(DEADLINE)
-            assert 16 < ahead < 400 and done == 500
-            read = itertools.count(1)
-            ahead = seen = 0
-            many = client.push_many((token_of(n), HELLO, next(read)) for n in itertools.count())
-            async for _ in many:
-                seen += 1
-                ahead = max(ahead, client.stats().taken - 500 - seen)
-                if seen == 1000:
-                    break
-            await many.aclose()
-            assert ahead < 2000
-
+async def test_asyncio_waits_for_room(start, given):
     simulator = start(faults={"answer_delay_ms": 20})
-    run_loop(main())
+    async with libapns.AsyncClient(**given(simulator, window_bytes=16384, payload_max=256)) as client:
+        done = ahead = 0
 
+        def count(_):
+            nonlocal done
+            done += 1
 
-@pytest.mark.parametrize("fault", ["payload", "iterable", "tuple"])
-def test_asyncio_an_invalid_item_raises_after_the_outcomes(shared, given, fault):
-    def pushes():
-        for number in range(150):
-            yield token_of(number), HELLO, number
-        if fault == "iterable":
-            raise LookupError("mine")
-        yield (TOKEN, b"") if fault == "payload" else (TOKEN,)
-
-    async def main():
-        seen = []
-        async with libapns.AsyncClient(**given(shared())) as client:
-            with pytest.raises({"payload": libapns.ArgumentError, "iterable": LookupError, "tuple": TypeError}[fault]) as raised:
-                async for event in client.push_many(pushes()):
-                    seen.append(event.user_data)
-        assert sorted(seen) == list(range(150)) and raised.value.taken == 150
-
-    run_loop(main())
+        for number in range(1, 501):
+            (await client.submit(token_of(number), HELLO)).add_done_callback(count)
+            ahead = max(ahead, number - done)
+        await client.drain(DEADLINE)
+        assert 16 < ahead < 400 and done == 500
+        read = itertools.count(1)
+        ahead = seen = 0
+        many = client.push_many((token_of(n), HELLO, next(read)) for n in itertools.count())
+        async for _ in many:
+            seen += 1
+            ahead = max(ahead, client.stats().taken - 500 - seen)
+            if seen == 1000:
+                break
+        await many.aclose()
+        assert ahead < 2000
 
 
 # ---- Outcomes made by a program

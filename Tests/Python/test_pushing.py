@@ -1,11 +1,11 @@
-"""push() and push_many(): notifications that come back with their outcomes."""
+"""push() and push_many(): notifications that come back with their outcomes, from sessions and clients."""
 
 import asyncio
+import contextlib
 import gc
 import itertools
 import os
 import signal
-import socket
 import threading
 import time
 import weakref
@@ -13,17 +13,53 @@ import weakref
 import libapns
 import pytest
 
-from simulator import DEADLINE
+from simulator import DEADLINE, until
+from test_client import BAD, UNHEARD, nowhere, token_of  # noqa: F401
 from test_http2 import HELLO, TOKEN, TOPIC, needs_http2, push  # noqa: F401
 from test_threads import together
 from waits import until_it_waits
 
-BAD = b"\xff" * 32
-UNHEARD = {"no_answer": 1}
+
+class Awaited:
+    """An AsyncClient whose calls run a loop until they return."""
+
+    def __init__(self, **options):
+        self.client, self.loop = libapns.AsyncClient(**options), asyncio.new_event_loop()
+
+    def __getattr__(self, name):
+        found = getattr(self.client, name)
+        if not asyncio.iscoroutinefunction(found):
+            return found
+        return lambda *arguments, **named: self.loop.run_until_complete(found(*arguments, **named))
+
+    def push_many(self, *arguments, **named):
+        outcomes = self.client.push_many(*arguments, **named)
+        while True:
+            try:
+                yield self.loop.run_until_complete(outcomes.__anext__())
+            except StopAsyncIteration:
+                return
 
 
-def token_of(number):
-    return number.to_bytes(32, "big")
+KINDS = {"session": libapns.Session, "client": libapns.Client, "async client": Awaited}
+in_threads = pytest.mark.parametrize("sender", ["session", "client"], indirect=True)
+
+
+@pytest.fixture(params=KINDS)
+def sender(request, who):
+    """Makes sessions or clients to a simulator or a port, and closes them after the test."""
+    made = []
+
+    def sender(there, **options):
+        port = there if isinstance(there, int) else there.ready["http2_port"]
+        options |= {"outcomes": "failures"} if request.param == "session" else {}
+        made.append(KINDS[request.param](credentials=who, host="127.0.0.1", port=port, **options))
+        return made[-1]
+
+    yield sender
+    for one in made:
+        with contextlib.suppress(libapns.DeadlineError):
+            one.close(0)
 
 
 def of(simulator, push, **options):
@@ -34,16 +70,36 @@ def of(simulator, push, **options):
 
 
 @needs_http2
-def test_push_returns_its_outcome(shared, push):
-    session = of(shared({"bad_tokens": [BAD.hex()]}), push)
+def test_push_returns_its_outcome(shared, sender):
+    one = sender(shared({"bad_tokens": [BAD.hex()]}))
     mark = object()
-    accepted = session.push(TOKEN, HELLO, user_data=mark, collapse_id="one")
+    accepted = one.push(TOKEN, HELLO, user_data=mark, collapse_id="one", timeout=DEADLINE)
     assert accepted.is_accepted and accepted.user_data is mark and accepted.token == TOKEN
     assert (str(accepted), accepted.why) == ("accepted", "accepted (HTTP 200)")
-    rejected = session.push(BAD.hex(), {"aps": {}}, timeout=DEADLINE)
+    assert accepted.raise_unless_accepted() is accepted
+    rejected = one.push(BAD.hex(), {"aps": {}}, timeout=DEADLINE)
     assert rejected.reason is libapns.Reason.BAD_DEVICE_TOKEN and rejected.token == BAD
     assert str(rejected) == "rejected: BadDeviceToken (HTTP 400)" and rejected.why.startswith(f"{rejected}: ")
-    assert list(session) == [] and session.stats().taken == 2
+    with pytest.raises(libapns.NotAcceptedError, match="rejected: BadDeviceToken") as raised:
+        rejected.raise_unless_accepted()
+    assert raised.value.event is rejected
+    assert (one.stats().taken, one.stats().events, one.gone(), one.metrics()["responses"]) == (2, 0, [], 2)
+
+
+@needs_http2
+def test_an_unreachable_service_raises_immediately(nowhere, sender):  # noqa: F811
+    """A session takes nothing; a client takes the notification back."""
+    one = sender(nowhere)
+    with pytest.raises(libapns.NetworkError, match="cannot connect"):
+        one.push(TOKEN, HELLO, timeout=DEADLINE)
+    with pytest.raises(libapns.NetworkError, match="cannot connect"):
+        one.connect()
+    if isinstance(one, libapns.Session):
+        with pytest.raises(libapns.NetworkError) as raised:
+            list(one.push_many([(TOKEN, HELLO)]))
+        assert raised.value.taken == 0 and one.stats().taken == 0
+    else:
+        assert one.stats().cancelled == one.stats().taken == 1
 
 
 @needs_http2
@@ -128,18 +184,6 @@ def test_a_nonblocking_session_refuses(shared, push):
 
 
 @needs_http2
-def test_without_a_connection_nothing_is_queued(who):
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = closed.getsockname()[1]
-    session = libapns.Session(who, host="127.0.0.1", port=port)
-    with pytest.raises(libapns.NetworkError):
-        session.push(TOKEN, HELLO, timeout=DEADLINE)
-    with pytest.raises(libapns.NetworkError) as raised:
-        list(session.push_many([(TOKEN, HELLO)]))
-    assert raised.value.taken == 0 and session.stats().taken == 0
-
-
-@needs_http2
 def test_timeouts(start, push):
     """A written notification ends as unknown and its later outcome is not an event; others end as cancelled."""
     simulator = start("--http2-port", "0", faults=UNHEARD)
@@ -202,22 +246,23 @@ def test_a_deadline_of_its_own(start, push):
 
 
 @needs_http2
-def test_threads_push_at_the_same_time(start, push):
+@in_threads
+def test_threads_push_at_the_same_time(start, sender):
     """Each push gets its own outcome, and the threads wait in parallel."""
-    session = push(start("--http2-port", "0", faults={"answer_delay_ms": 200, "bad_tokens": [token_of(7).hex()]}))
-    session.connect()
+    one = sender(start(faults={"answer_delay_ms": 200, "bad_tokens": [token_of(7).hex()]}))
+    one.connect()
     began = time.monotonic()
 
-    def one(number):
+    def work(number):
         for turn in range(5):
-            event = session.push(token_of(number), HELLO, user_data=(number, turn), timeout=DEADLINE)
+            event = one.push(token_of(number), HELLO, user_data=(number, turn), timeout=DEADLINE)
             assert event.user_data == (number, turn) and event.token == token_of(number)
             assert event.is_rejected is (number == 7)
 
-    together(*(lambda number=number: one(number) for number in range(16)))
+    together(*(lambda number=number: work(number) for number in range(16)))
     # One after the other would take 16 seconds.
     assert time.monotonic() - began < 8
-    assert list(session) == [] and session.stats().taken == 80
+    assert (one.stats().taken, one.stats().events) == (80, 0)
 
 
 @needs_http2
@@ -272,16 +317,21 @@ def test_control_c(start, push, many, request):
 
 
 @needs_http2
-def test_push_many_returns_every_outcome(shared, push):
-    session = of(shared({"bad_prefixes": ["ff"]}), push)
+def test_push_many_returns_every_outcome(shared, sender):
+    one = sender(shared({"bad_prefixes": ["ff"]}))
     count = 5000
-    pushes = ((b"\xff" + token_of(n)[1:] if n % 50 == 0 else token_of(n), HELLO, n) for n in range(count))
-    outcomes = session.push_many(pushes)
-    assert iter(outcomes) is outcomes and session.stats().taken == 0
+
+    def pushes():
+        for n in range(count):
+            token = b"\xff" + token_of(n)[1:] if n % 50 == 0 else token_of(n)
+            yield (token, HELLO, n) if n % 2 else libapns.Notification(token, HELLO, user_data=n, collapse_id="one")
+
+    outcomes = one.push_many(pushes(), timeout=DEADLINE)
+    assert iter(outcomes) is outcomes and one.stats().taken == 0
     events = list(outcomes)
     assert sorted(event.user_data for event in events) == list(range(count))
     assert all(event.is_rejected is (event.user_data % 50 == 0) for event in events)
-    assert list(session) == [] and next(outcomes, None) is None
+    assert one.stats().events == 0 and next(outcomes, None) is None
 
 
 def test_push_many_returns_every_outcome_over_the_binary_interface(start, connect):
@@ -292,18 +342,22 @@ def test_push_many_returns_every_outcome_over_the_binary_interface(start, connec
 
 
 @needs_http2
-def test_the_iterable_is_read_while_there_is_room(shared, push):
+def test_the_iterable_is_read_while_there_is_room(shared, sender):
     """The window bounds how far it reads ahead."""
-    session = of(shared(), push, window_bytes=65536)
+    one = sender(shared(), window_bytes=65536)
     ahead, read = 0, itertools.count(1)
-    outcomes = session.push_many((token_of(n), HELLO, next(read)) for n in itertools.count())
-    for returned, event in enumerate(itertools.islice(outcomes, 3000), 1):
-        ahead = max(ahead, session.stats().taken - returned)
+    outcomes = one.push_many(((token_of(n), HELLO, next(read)) for n in itertools.count()), timeout=DEADLINE)
+    for returned, _ in enumerate(itertools.islice(outcomes, 3000), 1):
+        ahead = max(ahead, one.stats().taken - returned)
+        if returned % 500 == 0 and isinstance(one, libapns.Client):
+            # The program is slow for a while, too.
+            until(lambda: one.stats().unresolved == 0)
     assert 64 <= ahead < 4000
-    left = session.stats().taken - 3000
-    del outcomes
-    session.drain(DEADLINE)
-    assert list(session) == [] and left < 4000
+    if isinstance(one, libapns.Session):
+        left = one.stats().taken - 3000
+        del outcomes
+        one.drain(DEADLINE)
+        assert list(one) == [] and left < 4000
 
 
 @needs_http2
@@ -329,8 +383,8 @@ def test_outcomes_left_by_an_iterator_become_events(shared, push):
 
 @needs_http2
 @pytest.mark.parametrize("fault", ["payload", "iterable", "tuple"])
-def test_an_invalid_item_raises_after_the_outcomes(shared, push, fault):
-    session = of(shared(), push)
+def test_an_invalid_item_raises_after_the_outcomes(shared, sender, fault):
+    one = sender(shared())
 
     def pushes():
         for number in range(150):
@@ -340,7 +394,7 @@ def test_an_invalid_item_raises_after_the_outcomes(shared, push, fault):
         yield (TOKEN, b"") if fault == "payload" else (TOKEN,)
         yield TOKEN, HELLO, "never"
 
-    outcomes = session.push_many(pushes())
+    outcomes = one.push_many(pushes(), timeout=DEADLINE)
     seen = []
     with pytest.raises({"payload": libapns.ArgumentError, "iterable": LookupError, "tuple": TypeError}[fault]) as raised:
         for event in outcomes:
@@ -350,14 +404,17 @@ def test_an_invalid_item_raises_after_the_outcomes(shared, push, fault):
 
 
 @needs_http2
-def test_push_many_times_out(start, push):
-    session = push(start("--http2-port", "0", faults=UNHEARD))
-    outcomes = session.push_many([(token_of(n), HELLO, n) for n in range(10)], timeout=0.1)
+@in_threads
+def test_push_many_times_out(start, sender):
+    one = sender(start(faults=UNHEARD))
+    one.connect()
+    outcomes = one.push_many([(token_of(n), HELLO, n) for n in range(10)], timeout=0.1)
     for _ in range(2):
         with pytest.raises(libapns.DeadlineError, match="10 notifications still wait") as raised:
             next(outcomes)
         assert raised.value.unresolved == 10
-    session.close(0)
+    with contextlib.suppress(libapns.DeadlineError) if isinstance(one, libapns.Session) else pytest.raises(libapns.DeadlineError):
+        one.close(0)
     assert sorted(event.user_data for event in outcomes) == list(range(10))
 
 

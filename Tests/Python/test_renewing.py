@@ -64,21 +64,18 @@ def test_wrong_credentials_change_nothing(who, where):
         session.use_credentials(who)
 
 
-def test_asyncio(who, another, where):
-    async def main():
-        del where["outcomes"]
-        async with libapns.aio.Session(who, **where) as session:
-            sends = [asyncio.ensure_future(session.send(TOKEN, HELLO)) for _ in range(20)]
-            await asyncio.sleep(0)
-            session.use_credentials(another)
-            assert session.credentials is another
-            sends += [asyncio.ensure_future(session.send(TOKEN, HELLO)) for _ in range(20)]
-            await asyncio.sleep(0)
-            await session.drain()
-            outcomes = await asyncio.gather(*sends)
-            assert all(one.kind == libapns.EventKind.ACCEPTED for one in outcomes)
-            assert session.stats().resent == 0
-        with pytest.raises(libapns.ClosedError):
-            session.use_credentials(who)
-
-    asyncio.run(asyncio.wait_for(main(), 240))
+async def test_asyncio(who, another, where):
+    del where["outcomes"]
+    async with libapns.aio.Session(who, **where) as session:
+        sends = [asyncio.ensure_future(session.send(TOKEN, HELLO)) for _ in range(20)]
+        await asyncio.sleep(0)
+        session.use_credentials(another)
+        assert session.credentials is another
+        sends += [asyncio.ensure_future(session.send(TOKEN, HELLO)) for _ in range(20)]
+        await asyncio.sleep(0)
+        await session.drain()
+        outcomes = await asyncio.gather(*sends)
+        assert all(one.kind == libapns.EventKind.ACCEPTED for one in outcomes)
+        assert session.stats().resent == 0
+    with pytest.raises(libapns.ClosedError):
+        session.use_credentials(who)
