@@ -168,6 +168,17 @@ class Simulator:
         with open(f"/proc/{self.pid}/status") as status:
             return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
 
+    def forgets(self, connect, count, kb):
+        """Fails if it keeps this much of each connection that `connect(number)` makes and ends."""
+        at = []
+        for _ in range(8):
+            for number in range(count // 8):
+                connect(number)
+            self.wait("/connections", lambda answer: answer["connections"] == [])
+            at.append(self.memory())
+        # The first half includes one-time costs, and the allocator grows in steps; but a leak would show in each of these.
+        assert min(after - before for before, after in zip(at[3:], at[4:])) < kb * count / 8, at
+
 
 class World(Simulator):
     """A world of a running simulator, with the same methods."""

@@ -6,7 +6,7 @@ import struct
 import time
 
 import pytest
-from http2 import Client, h2, jwt
+from http2 import Client, jwt
 from simulator import CLEAN, DEADLINE, FIN, PAYLOAD, RESET, TOKEN, exchange
 
 HTTP2 = ("--http2-port", 0)
@@ -328,27 +328,6 @@ def test_late_answers(shared, delay, least):
         assert min(waits) >= least
         # Responses with a range of delays overtake each other.
         assert (client.order == streams) == isinstance(delay, int)
-
-
-def tls_records(shared, faults, count):
-    """The number of responses in each TLS record, computed from its length."""
-    simulator = shared(faults)
-    with Client(simulator) as client:
-        client.push()
-        del client.reads[:], client.order[:]
-        streams = send(client, count)
-        all_of(client, streams)
-        return [ended for ended in client.reads if ended]
-
-
-def test_answers_each_in_a_record(shared):
-    # Python's ssl returns one record per read.
-    assert tls_records(shared, {"answers": "each"}, 50) == [1] * 50
-
-
-def test_answers_together(shared):
-    # The client's one write is one record, so one read.
-    assert tls_records(shared, {}, 50) == [50]
 
 
 def test_answers_in_batches(shared):

@@ -277,14 +277,7 @@ def test_many_connects(resting):
             with resting.connect(resting.address, context=made) as sock:
                 sock.sendall(PREFACE + SETTINGS + push(1)[:60])
 
-    at = []
-    for _ in range(8):
-        for number in range(CONNECTS // 8):
-            connect(number)
-        resting.wait("/connections", lambda answer: answer["connections"] == [])
-        at.append(resting.memory())
-    # In kB; a leak of 2 kB per connection would show in each of these.
-    assert min(after - before for before, after in zip(at[3:], at[4:])) < CONNECTS / 4, at
+    resting.forgets(connect, CONNECTS, kb=2)
 
 
 def test_stops_with_open_connections(start):

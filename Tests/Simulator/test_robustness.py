@@ -188,15 +188,7 @@ def test_many_connects(resting):
             with resting.connect(context=context) as sock:
                 sock.sendall(enhanced(1, b"" if number % 4 else TOKEN))
 
-    at = []
-    for _ in range(8):
-        for number in range(CONNECTS // 8):
-            connect(number)
-        resting.wait("/connections", lambda answer: answer["connections"] == [])
-        at.append(resting.memory())
-    # In kB. The first half includes one-time costs, and the allocator grows in steps; but a leak of half a kB per
-    # connection would show in each of these.
-    assert min(after - before for before, after in zip(at[3:], at[4:])) < CONNECTS / 16, at
+    resting.forgets(connect, CONNECTS, kb=0.5)
 
 
 def test_stops_with_open_connections(start):
