@@ -199,6 +199,7 @@ class Relay:
     def wait_done(self):
         wait_until(lambda: self.queue.is_empty() or self.process.poll() is not None, "the queue does not get empty")
         assert self.process.poll() is None, self.log.read_text()
+        return self
 
     def suspend(self):
         """Stops it between its writes, because other processes would wait for a file that it has locked."""

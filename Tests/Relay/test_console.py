@@ -136,8 +136,7 @@ def test_rejections_of_a_campaign_have_reasons(start, relay, shared):
     for number in (5, 6, 7):
         simulator.control("POST", "/unregistered", {"token": token(number)})
     shared.add(many("sale-1", 0, 10))
-    one = relay(simulator, queue=shared).start().wait_ready()
-    one.wait_done()
+    one = relay(simulator, queue=shared).start().wait_ready().wait_done()
     shown = wait_until(lambda: campaign(one) if (campaign(one) or {}).get("state") == "done" else None, "it is not done")
     assert shown["outcomes"] == {"accepted": 5, "rejected": 5} and shown["gone"] == 3
     assert shown["rejected"] == {"BadDeviceToken": 2, "Unregistered": 3} and shown["left"] == {

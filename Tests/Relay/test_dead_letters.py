@@ -34,8 +34,7 @@ def dead(one):
 def killed_by(simulator, relay, queue, *entries):
     """Starts a relay whose entries die."""
     queue.add(*entries)
-    one = relay(simulator, queue=queue, app=DIES).start().wait_ready()
-    one.wait_done()
+    one = relay(simulator, queue=queue, app=DIES).start().wait_ready().wait_done()
     return one
 
 
@@ -154,8 +153,7 @@ def test_outcomes_are_printed(start, relay, shared, many):
     simulator.control("POST", "/unregistered", {"token": token(2)})
     simulator.control("PUT", "/faults", {"bad_tokens": [token(3)]})
     shared.add(many, *({"id": f"n-{n}", "token": token(n)} for n in range(1, 5)))
-    one = relay(simulator, queue=shared).start().wait_ready()
-    one.wait_done()
+    one = relay(simulator, queue=shared).start().wait_ready().wait_done()
     one.stop()
     all = told(one, "outcomes")
     assert len(all) == 14 and {row["app"] for row in all} == {"shop"}

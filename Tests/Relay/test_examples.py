@@ -150,8 +150,7 @@ def test_redis_producer(language, start, relay, server, tmp_path):
         ran = run()
         assert (ran.returncode, ran.stdout, ran.stderr) == (0, "enqueued\n", ""), ran
     assert queue.ask("XLEN", "apns:{shop}:in") == 2
-    one = relay(simulator, queue=queue).start().wait_ready()
-    one.wait_done()
+    one = relay(simulator, queue=queue).start().wait_ready().wait_done()
     # Finished IDs are known.
     assert run().returncode == 0
     one.wait_done()

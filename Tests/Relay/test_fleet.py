@@ -74,8 +74,7 @@ def test_one_that_cannot_ask_gives_its_connections_up(start, relay, server):
     queue = RedisQueue(server)
     simulator = start()
     queue.add(*({"id": identifier(n), "token": token(n)} for n in range(20)))
-    one = relay(simulator, queue=queue, settings={"lease": "2s"}, app={"limits": {"total_connections": 1}}).start().wait_ready()
-    one.wait_done()
+    one = relay(simulator, queue=queue, settings={"lease": "2s"}, app={"limits": {"total_connections": 1}}).start().wait_ready().wait_done()
     assert connections(simulator) == 1
     server.kill()
     one.wait_said("the connection quota has expired")

@@ -53,8 +53,7 @@ def test_bulk_does_not_starve(start, relay, shared):
     """One of sixteen is bulk, while others wait all the time."""
     simulator = start("--seed", "1", faults={"streams_max": 8, "answer_delay_ms": 10})
     shared.add(many("bulk", 0, 100), *({"id": f"normal-{n}", "token": token(1000 + n)} for n in range(1200)))
-    one = relay(simulator, queue=shared, app={"limits": {"window": 512}}).start().wait_ready()
-    one.wait_done()
+    one = relay(simulator, queue=shared, app={"limits": {"window": 512}}).start().wait_ready().wait_done()
     order = arrivals(simulator)
     assert len(order) == 1300
     bulk = [at for at, one in enumerate(order) if one < token(1000)]

@@ -4,13 +4,13 @@ in a second."""
 import json
 import signal
 import statistics
-import subprocess
 import time
 
 import pytest
 from arrivals import arrivals, each_second
 from redis_queue import RedisQueue
-from relaying import Queue, pushes, relay_program, token, wait_until
+from relaying import Queue, pushes, token, wait_until
+from test_campaigns import ran, told
 
 # An idle app may send what the rate has for this time at once.
 KEPT_S = 0.04
@@ -46,24 +46,6 @@ def check(file, began, per_second, count, tokens=None):
         assert place <= per_second * (at - began + KEPT_S), f"{place + 1} after {at - began:.3f} s"
     seconds = each_second(times)
     assert statistics.quantiles(seconds, n=4)[2] >= 0.95 * per_second, seconds
-
-
-@pytest.mark.parametrize("shared, count, per_second", [("Redis", 3, 500), ("SQLite", 2, 200)], indirect=["shared"])
-def test_relays_share_a_rate(start, relay, shared, tmp_path, count, per_second):
-    """One of them is killed."""
-    ledger = tmp_path / "accepted"
-    simulator = start("--accepted", ledger)
-    relays = [relay(simulator, queue=shared, name=f"relay-{n}", app=limits(per_second)).start() for n in range(count)]
-    for one in relays:
-        one.wait_ready()
-    total = 20 * per_second
-    began = time.time()
-    shared.add(*singles(total))
-    wait_accepted(simulator, total // 2)
-    relays[-1].kill()
-    relays[0].wait_done()
-    check(ledger, began, per_second, total)
-    assert shared.counts() == {"accepted": total}
 
 
 def test_the_urgent_come_first_within_the_rate(start, relay, shared):
@@ -160,18 +142,10 @@ def test_the_rest_of_a_list_expires_while_it_waits(start, relay, shared):
 # Campaigns
 
 
-def ran(one, *words):
-    return subprocess.run([relay_program(), *words, "--config", one.file], capture_output=True, text=True)
-
-
 def limit(one, per_second, *words):
     done = ran(one, "limit", "--per-second", str(per_second), *words)
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def told(one, *words):
-    return json.loads(ran(one, *words, "--json").stdout)
 
 
 def of(campaign, first, count):
@@ -184,26 +158,29 @@ def has_bucket(queue, campaign):
     return queue.ask("HGET", "apns:{shop}:app_state", f"rate of {campaign}") is not None
 
 
-@pytest.mark.parametrize("shared, count, per_second", [("Redis", 3, 200), ("SQLite", 2, 200)], indirect=["shared"])
-def test_relays_share_the_rate_of_a_campaign(start, relay, shared, tmp_path, count, per_second):
-    """A relay is killed, and another campaign takes nothing of the limit."""
+@pytest.mark.parametrize("shared, count, per_second", [("Redis", 3, 500), ("SQLite", 2, 200)], indirect=["shared"])
+@pytest.mark.parametrize("campaign", [False, True], ids=["rate_of_an_app", "rate_of_a_campaign"])
+def test_relays_share_a_rate(start, relay, shared, tmp_path, count, per_second, campaign):
+    """A relay is killed. Another campaign takes nothing of a campaign's limit."""
     ledger = tmp_path / "accepted"
     simulator = start("--accepted", ledger)
-    relays = [relay(simulator, queue=shared, name=f"relay-{n}").start() for n in range(count)]
-    assert limit(relays[0], per_second, "--campaign", "sale") == (
-        f"sale: done, at most {per_second} a second; 0 devices wait, 0 are held\nthe queue has nothing of sale yet\n")
+    app = {} if campaign else limits(per_second)
+    relays = [relay(simulator, queue=shared, name=f"relay-{n}", app=app).start() for n in range(count)]
+    if campaign:
+        assert limit(relays[0], per_second, "--campaign", "sale") == (
+            f"sale: done, at most {per_second} a second; 0 devices wait, 0 are held\nthe queue has nothing of sale yet\n")
     for one in relays:
         one.wait_ready()
-    total = 15 * per_second
+    total, others = 15 * per_second, 3000 * campaign
     began = time.time()
-    shared.add(*of("sale", 0, total), *of("quick", 1 << 20, 3000))
-    wait_accepted(simulator, 3000 + total // 2)
+    shared.add(*of("sale", 0, total), *of("quick", 1 << 20, others))
+    wait_accepted(simulator, others + total // 2)
     relays[-1].kill()
     relays[0].wait_done()
     check(ledger, began, per_second, total, {token(n) for n in range(total)})
-    quick = arrivals(ledger, {token((1 << 20) + n) for n in range(3000)})
-    assert len(quick) == 3000 and quick[-1] < began + 10
-    assert shared.counts() == {"accepted": total + 3000}
+    quick = arrivals(ledger, {token((1 << 20) + n) for n in range(others)})
+    assert len(quick) == others and (not quick or quick[-1] < began + 10)
+    assert shared.counts() == {"accepted": total + others}
 
 
 def test_a_slow_campaign_slows_no_other(start, relay, shared):
@@ -267,7 +244,7 @@ def test_a_limited_campaign_is_paused_and_cancelled(start, relay, shared):
     shared.add(*of("sale", 0, 300))
     one.start().wait_ready()
     wait_accepted(simulator, 10)
-    state = json.loads(ran(one, "pause", "--campaign", "sale", "--json").stdout)
+    state = told(one, "pause", "--campaign", "sale")
     assert (state["state"], state["per_second"], state["held"]["devices"]) == ("paused", 20, 0)
     before = accepted(simulator)
     assert state["waiting"]["devices"] == 300 - before

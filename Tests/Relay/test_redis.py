@@ -3,7 +3,6 @@
 import contextlib
 import re
 import subprocess
-import time
 
 import pytest
 
@@ -14,21 +13,6 @@ from relaying import identifier, pushes, relay_program, token, wait_until
 @pytest.fixture
 def queue(server):
     return RedisQueue(server)
-
-
-def test_what_only_redis_can_hold(start, relay, queue):
-    """Entries that the tables of a file would reject. After them the relay leaves nothing behind."""
-    queue.add(
-        {"id": "no token"}, {"id": "two", "channel": "AAAA", "token": token(1)}, {"id": "no number", "token": token(4), "expiry": "tomorrow"},
-        {"id": "no text", "token": token(4), "payload": b"\xff"})
-    one = relay(start(), queue=queue).start().wait_ready()
-    one.wait_done()
-    assert queue.ends() == {name: [(0, "refused", said)] for name, said in {
-        "no token": "the entry has no token, tokens or channel", "two": "the entry has more than one of token, tokens and channel",
-        "no number": "expiry must be a whole number", "no text": "payload is not UTF-8"}.items()}
-    assert one.metric('apns_relay_entries{app="shop",state="ready"}') in (0, None)
-    one.stop()
-    assert queue.ask("HLEN", "apns:{shop}:workers") == 0
 
 
 def test_redis_is_killed_and_nothing_is_lost_or_sent_twice(start, relay, queue, server):
@@ -70,21 +54,6 @@ def test_entries_of_a_dead_relay_are_anothers_at_once(start, relay, queue):
     second.wait_done()
     assert queue.counts() == {"accepted": 20}
     assert {one["deliveries"] for one in queue.results()} == {2}
-
-
-def test_later_and_dead(start, relay, queue):
-    simulator = start(faults={"bad_every": 1, "bad_reason": "TooManyRequests"})
-    queue.add({"id": "a", "token": token(1)})
-    relay(simulator, queue=queue, app={"retry": {"within": "0s", "max_deferrals": 1}}).start().wait_ready()
-    wait_until(lambda: queue.ask("ZCARD", "apns:{shop}:later") == 1, "the entry is not deferred")
-    entry, due = queue.ask("ZRANGE", "apns:{shop}:later", 0, -1, "WITHSCORES")
-    assert 50 < float(due) / 1000 - time.time() < 70
-    queue.ask("ZADD", "apns:{shop}:later", 1, entry)
-    wait_until(queue.is_empty, "it does not die")
-    assert queue.ends() == {"a": [(0, "dead", "TooManyRequests")]}
-    letter, = queue.stream("dead")
-    assert (letter["id"], letter["token"], letter["deliveries"]) == ("a", token(1), "2")
-    assert letter["history"].count("TooManyRequests") == 2
 
 
 @pytest.mark.parametrize("is_secure", [False, True], ids=["plain", "TLS"])
@@ -160,19 +129,3 @@ def test_a_redis_that_forgets_is_said(start, relay, queue):
     ran = subprocess.run([relay_program(), "--check", "--config", one.file], capture_output=True, text=True)
     assert ran.returncode == 0 and re.match(r"warning: unix:\S+: appendonly is off", ran.stdout), ran
     one.start().wait_ready().wait_said("appendonly is off")
-
-
-def test_enqueue(start, relay, queue, tmp_path):
-    one = relay(start(), queue=queue)
-    (tmp_path / "devices").write_text("".join(f"{token(n)}\n" for n in range(30)))
-
-    def run():
-        return subprocess.run(
-            [relay_program(), "enqueue", "--config", one.file, "--app", "shop", "--id", "sale", "--alert", "Hello",
-             "--tokens", tmp_path / "devices", "--entry", "10"], capture_output=True, text=True)
-
-    assert run().stdout == "3 entries enqueued, 0 known already; 30 devices; id sale\n"
-    assert run().stdout == "0 entries enqueued, 3 known already; 30 devices; id sale\n"
-    one.start().wait_ready().wait_done()
-    assert queue.counts() == {"accepted": 30}
-    assert run().stdout == "0 entries enqueued, 3 known already; 30 devices; id sale\n"

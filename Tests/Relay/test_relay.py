@@ -38,8 +38,7 @@ def test_each_kind_of_end(start, relay, shared):
         {"id": "many", "payload": '{"aps":{"alert":"Hello {{name}}"}}',
          "tokens": json.dumps([{"token": token(8), "name": "Zoë"}, token(9), {"token": token(3), "name": "x"}])},
     )
-    one = relay(simulator, queue=shared).start().wait_ready()
-    one.wait_done()
+    one = relay(simulator, queue=shared).start().wait_ready().wait_done()
     ends = {name: [(outcome, reason) for _, outcome, reason in all] for name, all in shared.ends().items()}
     assert ends.pop(identifier("one")) == ends.pop(identifier("goal")) == [("accepted", "")]
     assert ends.pop("gone") == [("rejected", "Unregistered")]
@@ -81,8 +80,7 @@ def test_no_text_ends_at_a_nul(start, relay, shared):
         "token": {"token": token(6) + "\0"}, "list": {"tokens": json.dumps([token(7) + "\0"])}, "channel": {"channel": "AAAA\0AAA"},
     }
     shared.add(*({"id": name} | ({} if name in ("channel", "list") else {"token": token(n)}) | said.get(name, {}) for n, name in enumerate(ends)))
-    one = relay(simulator, queue=shared, app={"collapse_by_id": True}).start().wait_ready()
-    one.wait_done()
+    one = relay(simulator, queue=shared, app={"collapse_by_id": True}).start().wait_ready().wait_done()
     assert shared.ends() == {name: [(0, *end)] for name, end in ends.items()}
     assert [push["collapse_id"] for push in pushes(simulator)] == ["a", "z"]
     one.stop()
@@ -103,8 +101,7 @@ def test_bytes_that_are_no_text(start, relay, queue):
         # After replacement of the invalid bytes both IDs are equal.
         database.execute("INSERT INTO entries (app, id, token, payload) SELECT app, CAST(CAST(id AS BLOB) || x'FF' AS TEXT), token, payload FROM entries LIMIT 1")
         database.execute("INSERT INTO entries (app, id, token, payload) SELECT app, CAST(CAST(id AS BLOB) || x'FE' AS TEXT), token, payload FROM entries LIMIT 1")
-    one = relay(simulator, queue=queue).start().wait_ready()
-    one.wait_done()
+    one = relay(simulator, queue=queue).start().wait_ready().wait_done()
     ends = queue.ends()
     bad = [name for name in ends if name not in fields]
     assert len(bad) == 3 and all(re.fullmatch(r'.*Zo\ufffd"}}\ufffd? \(entry \d+\)', name) for name in bad)
@@ -121,8 +118,7 @@ def test_numbers_that_mean_nothing(start, relay, shared):
     fine = [{"expiry": 0}, {"expiry": (1 << 63) - 1}, {"deadline": (1 << 63) - 1}, {"priority": 1}]
     entries = [*said.values(), *fine, {"deadline": -(1 << 63)}]
     shared.add(*({"id": str(n), "token": token(n)} | fields for n, fields in enumerate(entries)))
-    one = relay(simulator, queue=shared).start().wait_ready()
-    one.wait_done()
+    one = relay(simulator, queue=shared).start().wait_ready().wait_done()
     ends = [shared.ends()[str(n)] for n in range(len(entries))]
     assert ends == [[(0, "refused", words)] for words in said] + len(fine) * [[(0, "accepted", "")]] + [[(0, "expired", "its expiry or deadline had passed")]]
     assert len(pushes(simulator)) == len(fine)
@@ -141,8 +137,7 @@ def test_the_relays_own_columns_keep_their_ranges(start, relay, queue):
             database.execute(f"INSERT INTO entries ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
     simulator = start()
     queue.add({"id": "made later", "token": token(1), "made": most}, {"id": "due now", "token": token(2), "due": 1})
-    one = relay(simulator, queue=queue).start().wait_ready()
-    one.wait_done()
+    one = relay(simulator, queue=queue).start().wait_ready().wait_done()
     assert queue.counts() == {"accepted": 2} and one.metric("apns_relay_oldest_entry_age_seconds") == 0
     one.stop()
 

@@ -43,8 +43,7 @@ def test_it_shows_what_the_relay_does(start, relay, queue, show):
     simulator = start()
     simulator.control("PUT", "/faults", {"bad_tokens": [token(3)]})
     queue.add(*({"id": f"{n}", "token": token(n)} for n in range(40)), {"id": "bad", "token": "zz"})
-    one = relay(simulator, queue=queue).start().wait_ready()
-    one.wait_done()
+    one = relay(simulator, queue=queue).start().wait_ready().wait_done()
     # App names are shown as text, even with special characters.
     queue.add({"id": "x", "token": token(1)}, app='<b>"other\\')
     page = show(one)

@@ -230,8 +230,7 @@ def test_a_file_system_that_is_too_small(start, relay, small, is_crowded):
         fill(small / "other")
     wait_until(lambda: away.get("/readyz")[0] == 503, "it reports that it is ready")
     away.stop()
-    one = relay(simulator, queue=queue, settings={"lease": "2s"}).start().wait_ready()
-    one.wait_done()
+    one = relay(simulator, queue=queue, settings={"lease": "2s"}).start().wait_ready().wait_done()
     assert count > 500 and queue.counts() == {"accepted": count}
     assert len(pushes(simulator)) == count
     (small / "other").unlink(missing_ok=True)
