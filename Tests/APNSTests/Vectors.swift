@@ -76,22 +76,23 @@ struct FrameVector: Vector {
   var error: Fault?
 }
 
+/// Where the bytes are invalid.
+struct ByteFault: Decodable, Equatable {
+  var reason: String
+  var offset: Int
+}
+
 struct ErrorPacketVector: Vector {
   struct Packet: Decodable, Equatable {
     var status: UInt8
     var identifier: UInt32
   }
 
-  struct Fault: Decodable, Equatable {
-    var reason: String
-    var offset: Int
-  }
-
   var name: String
   @Hex var hex: [UInt8]
   var result: Decision
   var packet: Packet?
-  var error: Fault?
+  var error: ByteFault?
 }
 
 struct FeedbackVector: Vector {
@@ -100,17 +101,12 @@ struct FeedbackVector: Vector {
     @Hex var token: [UInt8]
   }
 
-  struct Fault: Decodable, Equatable {
-    var reason: String
-    var offset: Int
-  }
-
   var name: String
   @Hex var hex: [UInt8]
   var result: Decision
   var tuples: [Tuple]
   var rest: Int?
-  var error: Fault?
+  var error: ByteFault?
 }
 
 struct TokenVector: Vector {

@@ -6,7 +6,7 @@ private struct FeedbackOutcome: Equatable {
   var tuples: [FeedbackVector.Tuple] = []
   /// Bytes of an incomplete tuple at the end.
   var rest = 0
-  var fault: FeedbackVector.Fault?
+  var fault: ByteFault?
 
   /// Reads a stream in pieces like a provider: removes complete tuples and keeps the rest.
   init(reading pieces: [some Collection<UInt8>], in memory: GuardedMemory) {
@@ -87,56 +87,6 @@ private struct FeedbackOutcome: Equatable {
 
   @Test func refusesATokenThatDoesNotFitItsField() {
     #expect(encode(.init(timestamp: 1, token: [UInt8](repeating: 1, count: 0x10000))) == nil)
-  }
-
-  @Test func encodingAndDecodingGiveTheSame() {
-    var random = SplitMix64(seed: Mutation.seed)
-    for round in 0..<5_000 {
-      let tuples = (0..<random.below(4)).map { _ in
-        FeedbackVector.Tuple(
-          timestamp: .random(in: 0 ... .max, using: &random),
-          token: random.bytes(1 + random.below(100)))
-      }
-      let bytes = tuples.flatMap { encode($0) ?? [] }
-      let outcome = FeedbackOutcome(reading: [bytes], in: memory)
-      if outcome.tuples != tuples || outcome.rest != 0 || outcome.fault != nil {
-        Issue.record("seed \(Mutation.seed), round \(round): \(outcome) of \(tuples)")
-        return
-      }
-    }
-  }
-
-  @Test func survivesAnyBytes() throws {
-    var mutation = Mutation(of: try Vectors.feedback().map(\.hex).filter { $0.count < 400 })
-    var whole = 0
-    for round in 0..<Mutation.rounds {
-      let bytes = mutation.next()
-      let run = memory.copy(bytes, at: .last)
-      // Computed here by hand, for bytes that are in no vector.
-      let length = bytes.count < 6 ? nil : Int(bytes[4]) * 256 + Int(bytes[5])
-      var fault: String?
-      do throws(WireError) {
-        if let tuple = try FeedbackTuple.decode(run) {
-          whole += 1
-          let timestamp = bytes[..<4].reduce(UInt32(0)) { $0 * 256 + UInt32($1) }
-          if tuple.timestamp != timestamp || length == 0
-            || !tuple.token.elementsEqual(bytes[6...].prefix(length ?? 0))
-            || tuple.token.count != length
-          {
-            fault = "\(tuple)"
-          }
-        } else if let length, bytes.count >= 6 + length {
-          fault = "waits for what is there"
-        }
-      } catch {
-        if length != 0 || error != WireError(.missingToken, at: 4) { fault = "\(error)" }
-      }
-      if let fault {
-        Issue.record("seed \(Mutation.seed), round \(round): \(fault): \(bytes)")
-        return
-      }
-    }
-    #expect(whole > Mutation.rounds / 10)
   }
 
   /// The tuple's bytes, written against a guard.

@@ -75,34 +75,6 @@ import Testing
     #expect(outcome == .frame(frame))
   }
 
-  @Test func encodingAndDecodingGiveTheSame() throws {
-    var random = SplitMix64(seed: Mutation.seed)
-    let memory = GuardedMemory()
-    for round in 0..<20_000 {
-      let command = UInt8(random.below(3))
-      func sometimes<Value>(_ value: Value) -> Value? { random.below(3) == 0 ? nil : value }
-      var frame = FrameVector.Frame(
-        command: command, token: random.bytes(1 + random.below(100)),
-        payload: random.bytes(1 + random.below(random.below(8) == 0 ? 2048 : 64)), length: 0)
-      let (identifier, expiry) = (UInt32.random(in: 0 ... .max, using: &random), UInt32(round))
-      if command == 1 { (frame.identifier, frame.expiry) = (identifier, expiry) }
-      if command == 2 {
-        (frame.identifier, frame.expiry) = (sometimes(identifier), sometimes(expiry))
-        frame.priority = sometimes(random.below(2) == 0 ? 5 : 10)
-      }
-      guard let bytes = encode(frame) else {
-        Issue.record("seed \(Mutation.seed), round \(round): no size")
-        return
-      }
-      frame.length = bytes.count
-      let outcome = FrameOutcome(decoding: memory.copy(bytes, at: .last))
-      if outcome != .frame(frame) {
-        Issue.record("seed \(Mutation.seed), round \(round): \(frame) came back as \(outcome)")
-        return
-      }
-    }
-  }
-
   /// The frame's bytes, written against a guard, with other bytes around them on request.
   private func encode(_ frame: FrameVector.Frame, between around: [UInt8] = []) -> [UInt8]? {
     frame.token.withUnsafeBytes { token in
