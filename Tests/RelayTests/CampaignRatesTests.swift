@@ -6,7 +6,13 @@ import Testing
 @Suite struct CampaignRatesTests {
   private var rates = CampaignRates()
   private let unsent = UnsentEntries()
-  private let queue = MemoryQueue()
+  private let place: SQLitePlace
+  private let queue: any QueueEngine
+
+  init() throws {
+    place = try SQLitePlace()
+    queue = try place.open()
+  }
 
   private func held(_ count: Int, of campaign: String = "sale", _ lane: Lane = .bulk) -> HeldEntry {
     let tokens = (0..<count).map { _ in "\"00\"" }.joined(separator: ",")
@@ -43,9 +49,9 @@ import Testing
         entry.campaign = campaign
         return entry
       }, at: 0)
-    let workerID = queue.join(app: "shop", named: "w", at: 0)
+    let workerID = try queue.join(app: "shop", named: "w", at: 0)
     let got = try queue.claim(workerID, room: count, at: 0)
-    queue.record(
+    try queue.record(
       got.map { EntryUpdate($0, [], .released(at: PacedTime.of(campaign))) }, by: workerID, at: 0)
   }
 
@@ -56,7 +62,7 @@ import Testing
       queue, app: "shop", lanes: lanes, room: room, unsent, except: { $0 == except }, at: now)
   }
 
-  private var due: Int { queue.depths(at: 0)["shop"]?.deferred ?? 0 }
+  private var due: Int { get throws { try queue.depths(at: 0)["shop"]?.ready ?? 0 } }
 
   @Test mutating func itHoldsWhatIsSentInTwoSeconds() throws {
     #expect(rates.follow(["sale": 50]) == [])
@@ -122,13 +128,15 @@ import Testing
   private var reads = 0
 
   private final class Counted: CampaignStore, @unchecked Sendable {
-    let queue: MemoryQueue
+    let queue: any QueueEngine
     var reads = 0
-    init(_ queue: MemoryQueue) { self.queue = queue }
+    init(_ queue: any QueueEngine) { self.queue = queue }
 
-    func advance(limited campaign: String, app: String, lanes: [Lane], upTo count: Int) -> Int {
+    func advance(
+      limited campaign: String, app: String, lanes: [Lane], upTo count: Int
+    ) throws -> Int {
       reads += 1
-      return queue.advance(limited: campaign, app: app, lanes: lanes, upTo: count)
+      return try queue.advance(limited: campaign, app: app, lanes: lanes, upTo: count)
     }
     func campaignOutcomes(app: String) -> [String: CampaignOutcomes] { [:] }
     func left(_ choice: EntryChoice, app: String) -> [String: EntriesLeft] { [:] }

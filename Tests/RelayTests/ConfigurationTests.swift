@@ -37,6 +37,11 @@ import Testing
       sourceLocation: sourceLocation)
   }
 
+  /// Checks the fault of these lines below the least configuration; `said` begins with its line.
+  private func refused(
+    _ lines: String, _ said: String, sourceLocation: SourceLocation = #_sourceLocation
+  ) { assertFault(Self.least + lines, "relay.yaml:" + said, sourceLocation: sourceLocation) }
+
   @Test func whatIsLeftOutHasItsDefault() throws {
     let all = try read(Self.least)
     #expect(all.queue.locations[SQLiteLocation.self].file == "\(directory)/queue.db")
@@ -144,30 +149,27 @@ import Testing
     #expect(try read(ConfigurationText.text(of: half)) == half)
     let address = "cannot be combined with systemd: the socket unit has the address"
     for (text, said) in [
-      (listeners + "    host: 127.0.0.1\n", "relay.yaml:14: listeners.web.host: \(address)"),
-      (
-        listeners + gateway + "    host: 127.0.0.1\n",
-        "relay.yaml:19: listeners.gateway.host: \(address)"
-      ),
-      ("status:\n  port: systemd:s\n  host: ::1\n", "relay.yaml:10: status.host: \(address)"),
+      (listeners + "    host: 127.0.0.1\n", "14: listeners.web.host: \(address)"),
+      (listeners + gateway + "    host: 127.0.0.1\n", "19: listeners.gateway.host: \(address)"),
+      ("status:\n  port: systemd:s\n  host: ::1\n", "10: status.host: \(address)"),
       (
         listeners + "    socket: s\n",
-        "relay.yaml:14: listeners.web.socket: cannot be combined with host and port"
+        "14: listeners.web.socket: cannot be combined with host and port"
       ),
       (
         listeners.replacingOccurrences(of: "systemd:web.socket", with: "'systemd:'"),
-        "relay.yaml:13: listeners.web.port: must be systemd:NAME, with FileDescriptorName= of the "
+        "13: listeners.web.port: must be systemd:NAME, with FileDescriptorName= of the "
           + "socket unit, not 'systemd:'"
       ),
       (
         listeners.replacingOccurrences(of: "web.socket", with: "status"),
-        "relay.yaml:13: listeners.web.port: the socket 'status' is used twice"
+        "13: listeners.web.port: the socket 'status' is used twice"
       ),
       (
         listeners + gateway.replacingOccurrences(of: "feedback\n", with: "gateway\n"),
-        "relay.yaml:18: listeners.gateway.feedback_port: the socket 'gateway' is used twice"
+        "18: listeners.gateway.feedback_port: the socket 'gateway' is used twice"
       ),
-    ] { assertFault(Self.least + text, said) }
+    ] { refused(text, said) }
   }
 
   @Test func aPathInTheCredentialsDirectory() throws {
@@ -191,9 +193,9 @@ import Testing
     let all = try read(Self.least + "    guard:\n      share: 0.2\n      min_responses: 10\n")
     #expect(all.apps[0].guarding.share == 0.2)
     #expect(all.apps[0].guarding.responses == 1000)
-    assertFault(
-      Self.least + "    guard:\n      responses: 50\n",
-      "relay.yaml:8: apps.shop.guard.min_responses: must not be more than responses, 50")
+    refused(
+      "    guard:\n      responses: 50\n",
+      "8: apps.shop.guard.min_responses: must not be more than responses, 50")
   }
 
   @Test func quietHours() throws {
@@ -227,7 +229,6 @@ import Testing
     guard case .http(let web) = all.listeners[0], case .http(let local) = all.listeners[1] else {
       Issue.record("no listeners")
       return
-
     }
     #expect(web.authorizationFile == "\(directory)/tokens")
     #expect([web.app, web.host] == ["shop", "0.0.0.0"])
@@ -235,39 +236,36 @@ import Testing
     #expect(local.socketMode == 0o600)
     #expect(try read(ConfigurationText.text(of: all)) == all)
     for (text, said) in [
-      (
-        "listeners:\n  web:\n    port: 1\n",
-        "relay.yaml:9: listeners.web.type: is missing: http, binary"
-      ),
+      ("listeners:\n  web:\n    port: 1\n", "9: listeners.web.type: is missing: http, binary"),
       (
         "listeners:\n  web:\n    type: gopher\n",
-        "relay.yaml:10: listeners.web.type: must be one of http, binary, not 'gopher'"
+        "10: listeners.web.type: must be one of http, binary, not 'gopher'"
       ),
       (
         listeners + "    host: 0.0.0.0\n",
-        "relay.yaml:9: listeners.web.authorization_file: is missing: 0.0.0.0 is reachable from "
+        "9: listeners.web.authorization_file: is missing: 0.0.0.0 is reachable from "
           + "other machines, and anyone there could push"
       ),
       (
         listeners + "    host: 127.0.0.1.example.com\n",
-        "relay.yaml:9: listeners.web.authorization_file: is missing: 127.0.0.1.example.com is "
+        "9: listeners.web.authorization_file: is missing: 127.0.0.1.example.com is "
           + "reachable from other machines, and anyone there could push"
       ),
       (
         listeners + "    socket: s\n    port: 1\n",
-        "relay.yaml:11: listeners.web.socket: cannot be combined with host and port"
+        "11: listeners.web.socket: cannot be combined with host and port"
       ),
       (
         listeners + "    socket: \(String(repeating: "s", count: 200))\n", nil
       ),
-      (listeners + "    app: news\n", "relay.yaml:11: listeners.web.app: there is no app 'news'"),
+      (listeners + "    app: news\n", "11: listeners.web.app: there is no app 'news'"),
       (
         listeners + "    socket: s\n    socket_mode: 888\n",
-        "relay.yaml:12: listeners.web.socket_mode: must be permissions such as 660, not '888'"
+        "12: listeners.web.socket_mode: must be permissions such as 660, not '888'"
       ),
     ] as [(String, String?)] {
       if let said {
-        assertFault(Self.least + text, said)
+        refused(text, said)
       } else {
         #expect(throws: (any Error).self) { try read(Self.least + text) }
       }
@@ -285,18 +283,16 @@ import Testing
         + "file, redis, sync, lease, max_deliveries, outcome_retention, "
         + "dead_retention, gone_retention"
     )
-    assertFault(
-      Self.least + "    limits:\n      connections: 65\n",
-      "relay.yaml:9: apps.shop.limits.connections: must be 1 to 64, not '65'")
-    assertFault(
-      Self.least + "    limits: 5\n",
-      "relay.yaml:8: apps.shop.limits: expected keys and values below it")
-    assertFault(
-      Self.least + "    environment: development\n",
-      "relay.yaml:8: apps.shop.environment: must be one of production, sandbox, not 'development'")
-    assertFault(
-      Self.least + "    collapse_by_id: maybe\n",
-      "relay.yaml:8: apps.shop.collapse_by_id: must be true or false, not 'maybe'")
+    refused(
+      "    limits:\n      connections: 65\n",
+      "9: apps.shop.limits.connections: must be 1 to 64, not '65'")
+    refused("    limits: 5\n", "8: apps.shop.limits: expected keys and values below it")
+    refused(
+      "    environment: development\n",
+      "8: apps.shop.environment: must be one of production, sandbox, not 'development'")
+    refused(
+      "    collapse_by_id: maybe\n",
+      "8: apps.shop.collapse_by_id: must be true or false, not 'maybe'")
     assertFault(
       Self.least.replacingOccurrences(of: "key.p8", with: "other.p8"),
       "relay.yaml:5: apps.shop.credentials.p8: \(directory)/other.p8: No such file or directory"
@@ -343,7 +339,7 @@ import Testing
         "    proxy: a:b@proxy:1\n" + file,
         "9: apps.shop.proxy_password_file: proxy has a password too: give one"
       ),
-    ] { assertFault(Self.least + lines, "relay.yaml:" + said) }
+    ] { refused(lines, said) }
     let app = try read(Self.least + "    proxy: a@[::1]:3128\n" + file).apps[0]
     #expect(app.servicePeer.proxy == "http://a:secret@[::1]:3128")
   }
@@ -366,16 +362,15 @@ import Testing
     assertFault(
       "queue:\n  lease_s: 5\n" + Self.least,
       "relay.yaml:2: queue.lease_s: is now 'lease', with a unit, such as 30s")
-    assertFault(
-      Self.least + "    later:\n      tries: 5\n", "relay.yaml:8: apps.shop.later: is now 'retry'")
+    refused("    later:\n      tries: 5\n", "8: apps.shop.later: is now 'retry'")
     assertFault(
       "doors: {}\n" + Self.least, "relay.yaml:1: doors: is now 'listeners'")
     assertFault(
       "queue:\n  poll: 50ms\n" + Self.least,
       "relay.yaml:2: queue.poll: is not needed: an idle relay waits for changes of the queue")
-    assertFault(
-      Self.least + "    guard:\n      lease_s: 5\n",
-      "relay.yaml:9: apps.shop.guard.lease_s: unknown key; expected one of "
+    refused(
+      "    guard:\n      lease_s: 5\n",
+      "9: apps.shop.guard.lease_s: unknown key; expected one of "
         + "remember, share, responses, min_responses, wait")
   }
 
@@ -402,10 +397,7 @@ import Testing
       ("program: ./none\n", key + "program: ./none: No such file or directory"),
       ("program: ./key.p8\n", key + "program: ./key.p8: Permission denied"),
       ("program: /tmp\n", key + "program: /tmp: not a regular file"),
-      (
-        "program: no-such-program\n",
-        key + "program: no-such-program: not found in the PATH"
-      ),
+      ("program: no-such-program\n", key + "program: no-such-program: not found in the PATH"),
       ("program: [\"\"]\n", key + "program: the first word, the program's name, is empty"),
       ("program: [[sh]]\n", key + "program: expected a list of words"),
       ("program: sh\np8: key.p8\n", key + "program: cannot be combined with p8: give one"),
@@ -453,10 +445,7 @@ import Testing
       ("redis+sentinel://a/shop/first", "the database must be a number such as 0"),
       ("redis+cluster://a,b/3", "a cluster has only database 0, not 3"),
       ("redis+cluster://a,b/shop", "the database must be a number such as 0"),
-      (
-        "redis+cluster://a/0/shop",
-        "must be redis+cluster://[user:password@]host:port,host:port"
-      ),
+      ("redis+cluster://a/0/shop", "must be redis+cluster://[user:password@]host:port,host:port"),
       (
         "rediss+cluster://a:0",
         "is not a valid URL; percent-encode / and @ in a password as %2F and %40"

@@ -9,7 +9,7 @@ extension QueueRules {
   private func die(
     _ queue: any QueueEngine, _ outcomes: [String: [PushOutcome]], at time: Int64
   ) throws {
-    let workerID = try join(queue)
+    let workerID = try queue.join()
     let updates = try queue.claim(workerID, room: 9999, at: time).compactMap { entry in
       outcomes[entry.content.id].map { ends in
         let isDead = ends.contains { $0.kind == .dead }
@@ -85,19 +85,17 @@ extension QueueRules {
     #expect(try retry(queue, ["a"]) == [])
     #expect(try queue.enqueue([entry("a")], at: now) == 0)
 
-    let workerID = try join(queue)
-    let got = try queue.claim(workerID, room: 9, at: now)
+    let (workerID, got) = try queue.claimed()
     #expect(got.map(\.content) == [wanted])
     #expect(got.map(\.deliveries) == [1])
     #expect(got.map(\.deferrals) == [0])
-    try queue.record(
-      [EntryUpdate(got[0], [outcome(0, .dead)], .dead(line: "again"))], by: workerID, at: now)
+    try queue.record(got[0], [outcome(0, .dead)], .dead(line: "again"), by: workerID, at: now)
     let lines = try place.history(of: "a").split(separator: "\n").map(String.init)
     #expect(lines.count == 3, "\(lines)")
     #expect(lines.dropFirst().first?.hasSuffix("given back by the operator") == true, "\(lines)")
     #expect(try retry(queue, ["a"]) == [1])
     let last = try queue.claim(workerID, room: 9, at: now)
-    try queue.record([EntryUpdate(last[0], [outcome()], .finished)], by: workerID, at: now)
+    try queue.record(last[0], [outcome()], .finished, by: workerID, at: now)
     #expect(try place.ends().sorted() == ["a/0 accepted", "b/0 dead"])
     #expect(try [counted(.dead), counted(.accepted)] == [0, 1])
     #expect(try retry(queue, ["a"]) == [])
@@ -105,11 +103,10 @@ extension QueueRules {
 
   /// A device that has another outcome is not pushed to again.
   @Test(arguments: Engine.here) func onlyDeadDevicesArePushedAgain(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue([many("m", 70), entry("fine"), entry("other")], at: now)
-    let first = try join(queue)
+    let queue = try open(engine, [many("m", 70), entry("fine"), entry("other")])
+    let first = try queue.join()
     var got = try queue.claim(first, room: 999, at: now)
-    try queue.record([EntryUpdate(got[0], [outcome(3)], .held)], by: first, at: now)
+    try queue.record(got[0], [outcome(3)], .held, by: first, at: now)
     try queue.leave(first, line: "gone", at: now)
     try die(
       queue,
@@ -125,9 +122,9 @@ extension QueueRules {
       try place.ends().sorted() == [
         "fine/0 accepted", "m/3 accepted", "m/5 accepted", "m/69 rejected", "other/0 dead",
       ])
-    let workerID = try join(queue)
+    let workerID = try queue.join()
     got = try queue.claim(workerID, room: 999, at: now)
-    #expect(got.map(\.content.id) == ["m"])
+    #expect(got.ids == ["m"])
     #expect(got.first?.resolved == [3, 5, 69])
     try queue.record(
       [
@@ -140,8 +137,7 @@ extension QueueRules {
   }
 
   @Test(arguments: Engine.here) func aDiscardedLetterKeepsItsOutcomes(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue([entry("a"), entry("b")], at: now)
+    let queue = try open(engine, [entry("a"), entry("b")])
     try die(queue, ["a": [outcome(0, .dead)], "b": [outcome(0, .dead)]], at: now)
     let found = try letters(queue, ["a"])
     #expect(try queue.discard(found, app: "other") == 0)
@@ -174,8 +170,7 @@ extension QueueRules {
   /// A later entry may have the ID of a letter whose outcomes were removed.
   @Test(arguments: [Engine.sqlite, .redis].filter { Engine.here.contains($0) })
   func aLaterEntryKeepsItsID(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue([entry("a")], at: now)
+    let queue = try open(engine, [entry("a")])
     try die(queue, ["a": [outcome(0, .dead)]], at: now)
     let old = try letters(queue)
     try forget("a")
@@ -192,16 +187,15 @@ extension QueueRules {
 
   /// A relay that hung records what it got long ago, when the entry has another number.
   @Test(arguments: Engine.here) func aLateOutcomeCountsOnce(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue([entry("a")], at: now)
-    let workerID = try join(queue)
+    let queue = try open(engine, [entry("a")])
+    let workerID = try queue.join()
     let old = try #require(try queue.claim(workerID, room: 9, at: now).first)
     let dead = EntryUpdate(old, [outcome(0, .dead)], .dead(line: "died"))
     try queue.record([dead], by: workerID, at: now)
     #expect(try retry(queue) == [1])
     let new = try queue.claim(workerID, room: 9, at: now)
     #expect(new.count == 1)
-    try queue.record([EntryUpdate(old, [outcome(0, .accepted)], .finished)], by: workerID, at: now)
+    try queue.record(old, [outcome(0, .accepted)], .finished, by: workerID, at: now)
     try queue.record(
       new.map { EntryUpdate($0, [outcome(0, .rejected)], .finished) }, by: workerID, at: now)
     #expect(try place.ends().count == 1)
@@ -235,7 +229,7 @@ extension QueueRules {
       "{}", "lane", "bulk", "entry", "b1-0", "deliveries", "5", "history", "long ago", "at",
       "\(now)")
     #expect(try retry(queue) == [2])
-    let got = try queue.claim(join(queue), room: 9, at: now)
+    let got = try queue.claim(queue.join(), room: 9, at: now)
     #expect(got.map(\.content.tokens) == ["[\"00\",\"01\",\"02\"]"])
     #expect(got.map(\.content.lane) == [.bulk])
     #expect(got.map(\.resolved) == [[0]])
@@ -246,16 +240,14 @@ extension QueueRules {
   @Test(arguments: Engine.here) func goneDevicesAreKeptByWhenTheyWereRecorded(_ engine: Engine)
     throws
   {
-    let queue = try open(engine)
-    _ = try queue.enqueue(["a", "b", "c"].map { entry($0) }, at: now)
-    let workerID = try join(queue)
+    let queue = try open(engine, ["a", "b", "c"].map { entry($0) })
+    let workerID = try queue.join()
     // APNs says that each went long ago. The last one is recorded twice.
     for (index, entry) in try queue.claim(workerID, room: 9, at: now).enumerated() {
       var gone = PushOutcome(
         position: 0, token: index == 1 ? "0b" : "0a", kind: .rejected, reason: "Unregistered")
       (gone.httpStatus, gone.goneSince) = (410, 1)
-      try queue.record(
-        [EntryUpdate(entry, [gone], .finished)], by: workerID, at: now + 1000 * Int64(index))
+      try queue.record(entry, [gone], .finished, by: workerID, at: now + 1000 * Int64(index))
     }
     #expect(try place.gone() == ["0a", "0b"])
     #expect(try queue.trimGone(before: now + 1000, at: now + 5000) == 0)
@@ -292,12 +284,12 @@ extension QueueRules {
     }
     func record(_ ids: [String]) throws {
       _ = try queue.enqueue(ids.map { entry($0) }, at: now)
-      let workerID = try join(queue)
+      let workerID = try queue.join()
       for (index, entry) in try queue.claim(workerID, room: 999, at: now).enumerated() {
         var end = outcome(0, index % 10 == 0 ? .rejected : .accepted)
         end.httpStatus = index % 20 == 0 ? 410 : end.kind == .accepted ? 200 : 400
         end.apnsID = "the-id"
-        try queue.record([EntryUpdate(entry, [end], .finished)], by: workerID, at: now + 7)
+        try queue.record(entry, [end], .finished, by: workerID, at: now + 7)
       }
       try queue.leave(workerID, line: "done", at: now)
     }

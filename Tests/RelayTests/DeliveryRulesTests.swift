@@ -41,6 +41,14 @@ import Testing
     return answer
   }
 
+  /// When it comes back, and whether a response asked for that.
+  private func deferral(of entry: HeldEntry) throws -> (due: Int64, isRequested: Bool) {
+    guard case .deferred(let due, let isRequested, _) = entry.disposition else {
+      throw RelayFault("\(entry.disposition as Any)")
+    }
+    return (due, isRequested)
+  }
+
   @Test func whatTheServiceAnswersIsFinal() throws {
     let entry = try held(2)
     answered(
@@ -69,22 +77,14 @@ import Testing
         answer(entry, at: 1, .accepted, 200),
         answer(entry, at: 2, .unknown, 503, after: 900, "ServiceUnavailable"),
       ])
-    guard case .deferred(let due, true, _) = entry.disposition else {
-      Issue.record("\(entry.disposition as Any)")
-      return
-    }
-    #expect(due == now + 900_000)
+    #expect(try deferral(of: entry) == (now + 900_000, true))
     #expect(entry.fresh.map(\.kind) == [.accepted])
   }
 
   @Test func laterEndsWithItsTime() throws {
     let entry = try held { $0.expiry = 1_800_000_007 }
     answered(entry, [answer(entry, .rejected, 429, after: 60)])
-    guard case .deferred(let due, true, _) = entry.disposition else {
-      Issue.record("\(entry.disposition as Any)")
-      return
-    }
-    #expect(due == 1_800_000_008_000)
+    #expect(try deferral(of: entry) == (1_800_000_008_000, true))
   }
 
   @Test func soOftenLaterIsDead() throws {
@@ -120,10 +120,7 @@ import Testing
   @Test func unknownIsDeliveredAgainOrRecorded() throws {
     let entry = try held()
     answered(entry, [answer(entry, .unknown, 0, "the connection ended")])
-    guard case .deferred(_, false, _) = entry.disposition else {
-      Issue.record("\(entry.disposition as Any)")
-      return
-    }
+    #expect(try !deferral(of: entry).isRequested)
     let other = try held()
     answered(
       other, by: DeliveryRules(deliveries: 5, tries: 3, delivery: .atMostOnce),
@@ -217,10 +214,7 @@ import Testing
     entry.settle(rules, now: now)
     #expect(entry.fresh.map(\.position) == [2, 3, 1])
     #expect(entry.fresh.map(\.kind) == [.cancelled, .cancelled, .accepted])
-    guard case .deferred(_, false, _) = entry.disposition else {
-      Issue.record("\(entry.disposition as Any)")
-      return
-    }
+    #expect(try !deferral(of: entry).isRequested)
   }
 
   /// Otherwise nobody would know later that it may have been sent.
@@ -232,10 +226,7 @@ import Testing
         answer(entry, at: 0, .unknown, 0, "the connection ended"),
         answer(entry, at: 1, .rejected, 429, after: 60, "TooManyRequests"),
       ])
-    guard case .deferred(_, false, _) = entry.disposition else {
-      Issue.record("\(entry.disposition as Any)")
-      return
-    }
+    #expect(try !deferral(of: entry).isRequested)
   }
 
   @Test func whatIsPausedGoesBackUntilItIsResumed() throws {

@@ -7,10 +7,9 @@ enum Engine: String, CaseIterable, CustomTestStringConvertible {
   case sqlite = "SQLite"
   case redis = "Redis"
   case cluster = "Redis Cluster"
-  case memory = "memory"
 
   /// The installed engines. The suites of the others are skipped, with the reason.
-  static var here: [Engine] { RedisServer.program == nil ? [.sqlite, .memory] : allCases }
+  static var here: [Engine] { RedisServer.program == nil ? [.sqlite] : allCases }
 
   var testDescription: String { rawValue }
 
@@ -19,7 +18,6 @@ enum Engine: String, CaseIterable, CustomTestStringConvertible {
     case .sqlite: try SQLitePlace()
     case .redis: try RedisPlace()
     case .cluster: try ClusterPlace()
-    case .memory: MemoryPlace()
     }
   }
 }
@@ -39,6 +37,22 @@ protocol QueuePlace {
 }
 
 extension EntryQueue {
+  /// One more worker of the app `shop`.
+  func join() throws -> WorkerID { try join(app: "shop", named: "a test", at: QueueRules.now) }
+
+  /// A new worker, and what it claims.
+  func claimed(
+    room: Int = 9, at now: Int64 = QueueRules.now
+  ) throws -> (workerID: WorkerID, entries: [Entry]) {
+    let workerID = try join()
+    return (workerID, try claim(workerID, room: room, at: now))
+  }
+
+  func record(
+    _ entry: Entry, _ outcomes: [PushOutcome], _ disposition: EntryUpdate.Disposition,
+    by workerID: WorkerID, at now: Int64
+  ) throws { try record([EntryUpdate(entry, outcomes, disposition)], by: workerID, at: now) }
+
   func claim(
     _ workerID: WorkerID, lanes: [Lane] = Lane.allCases, room: Int, inOrder: Bool = false,
     at now: Int64
@@ -51,5 +65,20 @@ extension EntryQueue {
   ) throws -> [Entry] {
     try claim(
       workerID, lanes: Lane.allCases, room: room, inOrder: inOrder, isFree: isFree, at: now)
+  }
+}
+
+extension [Entry] {
+  var ids: [String] { map(\.content.id) }
+  /// They end as accepted, with the token of the tests' entries.
+  var accepted: [EntryUpdate] {
+    map { EntryUpdate($0, [PushOutcome(position: 0, token: "00", kind: .accepted)], .finished) }
+  }
+}
+
+extension NewEntry {
+  /// For a device, with the token of `accepted`.
+  init(_ id: String, app: String = "shop") {
+    self.init(app: app, id: id, token: "00", payload: "{\"aps\":{}}")
   }
 }

@@ -185,10 +185,9 @@ import Testing
   }
 
   @Test func aKnownIDWaitsAsLongAsANewOne() throws {
-    let engine = MemoryQueue()
+    let engine = EmptyQueue()
     let waits = OutcomeWaits(engine)
     waits.start()
-    _ = try engine.enqueue([Self.entry("a")], at: RelayClock.now)
     let told = Told()
     let number = waits.wait(app: "shop", id: "a", target: "5f79cfda") { told.report($0) }
     waits.queued(app: "shop", id: "a", number, isNew: false, forMS: 1)

@@ -60,17 +60,14 @@ extension QueueRules {
   }
 
   @Test(arguments: redis) func outcomesAndReturnedEntriesAreNews(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue([entry("a"), entry("b")], at: now)
-    let workerID = try join(queue)
-    let got = try queue.claim(workerID, room: 9, at: now)
+    let (queue, workerID, got) = try claimed(engine, [entry("a"), entry("b")])
     #expect(
       try isTold(engine, of: .outcomes) {
-        try queue.record([EntryUpdate(got[0], [outcome()], .finished)], by: workerID, at: now)
+        try queue.record(got[0], [outcome()], .finished, by: workerID, at: now)
       })
     #expect(
       try isTold(engine) {
-        try queue.record([EntryUpdate(got[1], [], .released(at: nil))], by: workerID, at: now)
+        try queue.record(got[1], [], .released(at: nil), by: workerID, at: now)
       })
   }
 
@@ -81,9 +78,8 @@ extension QueueRules {
   }
 
   @Test(arguments: redis) func entriesThatAnOrderMakesDueAreNews(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue([entry("a", of: "sale")], at: now)
-    try release(queue, join(queue), at: PausedTime.due)
+    let queue = try open(engine, [entry("a", of: "sale")])
+    try release(queue, queue.join(), at: PausedTime.due)
     var count = 0
     #expect(
       try isTold(engine) {
@@ -95,9 +91,8 @@ extension QueueRules {
   @Test(arguments: redis, [1, 1000]) func entriesWithoutTheirLimitAreNews(
     _ engine: Engine, _ count: Int
   ) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue((0..<count).map { entry("\($0)", of: "sale") }, at: now)
-    try release(queue, join(queue), at: PacedTime.of("sale"))
+    let queue = try open(engine, (0..<count).map { entry("\($0)", of: "sale") })
+    try release(queue, queue.join(), at: PacedTime.of("sale"))
     var due = 0
     #expect(try isTold(engine) { due = try queue.advance(app: "shop", exceptLimited: []) })
     #expect(due == count)
@@ -105,9 +100,8 @@ extension QueueRules {
 
   /// A relay's own changes are no news to it, except those for its other workers.
   @Test(arguments: watching) func entriesOfWorkersThatEndAreNews(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue([entry("a"), entry("b")], at: now)
-    let (ending, silent) = (try join(queue), try queue.join(app: "shop", named: "old", at: 1))
+    let queue = try open(engine, [entry("a"), entry("b")])
+    let (ending, silent) = (try queue.join(), try queue.join(app: "shop", named: "old", at: 1))
     #expect(try queue.claim(ending, room: 1, at: now).count == 1)
     #expect(try queue.claim(silent, room: 1, at: now).count == 1)
     let watcher = try Watcher(.entries, queue)
@@ -143,7 +137,7 @@ extension QueueRules {
   @Test(.needsRedis) func theEndOfAnotherProcessIsNews() throws {
     let place = try RedisPlace()
     let queue = try place.open()
-    let workerID = try join(queue)
+    let workerID = try queue.join()
     let other = Process()
     other.executableURL = URL(fileURLWithPath: "/bin/sleep")
     other.arguments = ["600"]

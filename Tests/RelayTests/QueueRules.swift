@@ -17,6 +17,22 @@ import Testing
     return try place.open()
   }
 
+  /// Opens it with these entries.
+  func open(_ engine: Engine, _ entries: [NewEntry]) throws -> any QueueEngine {
+    let queue = try open(engine)
+    _ = try queue.enqueue(entries, at: now)
+    return queue
+  }
+
+  /// Also claims them.
+  func claimed(
+    _ engine: Engine, _ entries: [NewEntry], room: Int = 9
+  ) throws -> (queue: any QueueEngine, workerID: WorkerID, entries: [Entry]) {
+    let queue = try open(engine, entries)
+    let (workerID, got) = try queue.claimed(room: room)
+    return (queue, workerID, got)
+  }
+
   func entry(_ id: String, app: String = "shop") -> NewEntry {
     NewEntry(app: app, id: id, token: "5f79cfda", payload: "{\"aps\":{}}")
   }
@@ -32,17 +48,13 @@ import Testing
     return outcome
   }
 
-  func join(_ queue: any QueueEngine) throws -> WorkerID {
-    try queue.join(app: "shop", named: "test", at: now)
-  }
-
   @Test(arguments: Engine.here) func entriesComeInOrderAndOnce(_ engine: Engine) throws {
     let queue = try open(engine)
     let ids = (1...20).map { "id-\($0)" }
     #expect(try queue.enqueue(ids.map { entry($0) }, at: now) == 20)
-    let (one, other) = (try join(queue), try join(queue))
-    #expect(try queue.claim(one, room: 7, at: now).map(\.content.id) == Array(ids.prefix(7)))
-    #expect(try queue.claim(other, room: 100, at: now).map(\.content.id) == Array(ids.dropFirst(7)))
+    let (one, other) = (try queue.join(), try queue.join())
+    #expect(try queue.claim(one, room: 7, at: now).ids == Array(ids.prefix(7)))
+    #expect(try queue.claim(other, room: 100, at: now).ids == Array(ids.dropFirst(7)))
     #expect(try queue.claim(one, room: 7, at: now) == [])
   }
 
@@ -53,7 +65,7 @@ import Testing
     _ = try queue.enqueue((0..<300).map { entry("id-\($0)") }, at: now)
     var (crashes, time, ends) = (0, now, [String: PushOutcome.Kind]())
     while ends.count < 300 {
-      let workerID = try join(queue)
+      let workerID = try queue.join()
       var got = try queue.claim(workerID, room: 2000, at: time)
       try #require(!got.isEmpty)
       // Suspects and other entries are never claimed together, nor while a worker holds entries of
@@ -89,29 +101,24 @@ import Testing
 
   /// A worker with entries does not get suspects until it can try them apart.
   @Test(arguments: Engine.here) func suspectsAreTriedApart(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue([entry("a"), entry("b")], at: now)
+    let queue = try open(engine, [entry("a"), entry("b")])
     for _ in 0..<2 {
-      #expect(try queue.claim(join(queue), room: 9, at: now).count == 2)
+      #expect(try queue.claim(queue.join(), room: 9, at: now).count == 2)
       #expect(try queue.reclaim(silentSince: now + 1, at: now) == 2)
     }
     _ = try queue.enqueue([entry("c")], at: now)
-    let workerID = try join(queue)
+    let workerID = try queue.join()
     #expect(try queue.claim(workerID, room: 9, inOrder: false, isFree: false, at: now) == [])
     let got = try queue.claim(workerID, room: 9, inOrder: false, isFree: true, at: now)
-    #expect(got.map(\.content.id) == ["a", "b"])
+    #expect(got.ids == ["a", "b"])
     #expect(got.map(\.crashes) == [2, 2])
     #expect(got.map(\.deliveries) == [3, 3])
     #expect(
-      try queue.claim(join(queue), room: 9, inOrder: false, isFree: false, at: now).map(
-        \.content.id) == ["c"])
+      try queue.claim(queue.join(), room: 9, inOrder: false, isFree: false, at: now).ids == ["c"])
   }
 
   @Test(arguments: Engine.here) func whatAServiceInTroublePutOffComesBack(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue([entry("guess"), entry("asked")], at: now)
-    let workerID = try join(queue)
-    let got = try queue.claim(workerID, room: 9, at: now)
+    let (queue, workerID, got) = try claimed(engine, [entry("guess"), entry("asked")])
     try queue.record(
       zip(got, [true, false]).map { entry, isGuess in
         EntryUpdate(
@@ -123,13 +130,12 @@ import Testing
     #expect(try !queue.isAnythingThere(app: "shop", at: now))
     #expect(try queue.bringBack(app: "shop", at: now) == 1)
     #expect(try queue.isAnythingThere(app: "shop", at: now))
-    #expect(try queue.claim(workerID, room: 9, at: now).map(\.content.id) == ["guess"])
+    #expect(try queue.claim(workerID, room: 9, at: now).ids == ["guess"])
   }
 
   @Test(arguments: Engine.here) func anAppHasItsOwnEntries(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue([entry("a", app: "other")], at: now)
-    #expect(try queue.claim(join(queue), room: 9, at: now) == [])
+    let queue = try open(engine, [entry("a", app: "other")])
+    #expect(try queue.claim(queue.join(), room: 9, at: now) == [])
     #expect(try queue.depths(at: now)["other"]?.ready == 1)
   }
 
@@ -147,13 +153,13 @@ import Testing
     wanted.campaign = "sale é"
     wanted.traceparent = TraceParentTests.valid
     _ = try queue.enqueue([wanted], at: now)
-    let got = try queue.claim(join(queue), room: 9, at: now)
+    let got = try queue.claim(queue.join(), room: 9, at: now)
     #expect(got.map(\.content) == [wanted])
     #expect(got.map(\.deliveries) == [1])
     let broadcast = NewEntry(app: "shop", id: "b", channel: "AQID", payload: "{}")
     let device = NewEntry(app: "shop", id: "d", token: "00ff", payload: "{}")
     _ = try queue.enqueue([broadcast, device], at: now)
-    #expect(try queue.claim(join(queue), room: 9, at: now).map(\.content) == [broadcast, device])
+    #expect(try queue.claim(queue.join(), room: 9, at: now).map(\.content) == [broadcast, device])
   }
 
   @Test(arguments: Engine.here) func anIDIsTakenOnceWhileItWaitsIsHeldAndIsDone(_ engine: Engine)
@@ -161,25 +167,24 @@ import Testing
   {
     let queue = try open(engine)
     #expect(try queue.enqueue([entry("a"), entry("a")], at: now) == 1)
-    let workerID = try join(queue)
-    let got = try queue.claim(workerID, room: 9, at: now)
+    let (workerID, got) = try queue.claimed()
     #expect(try queue.enqueue([entry("a")], at: now) == 0)
-    try queue.record([EntryUpdate(got[0], [outcome()], .finished)], by: workerID, at: now)
+    try queue.record(got[0], [outcome()], .finished, by: workerID, at: now)
     #expect(try queue.enqueue([entry("a"), entry("b")], at: now) == 1)
-    #expect(try queue.claim(workerID, room: 9, at: now).map(\.content.id) == ["b"])
+    #expect(try queue.claim(workerID, room: 9, at: now).ids == ["b"])
   }
 
   /// Many entries share a transaction, and each keeps its own result: known ones, repeated ones,
   /// and those with other columns, wherever they stand among the others.
   @Test(arguments: Engine.here) func manyAtOnceAreEachTakenForItself(_ engine: Engine) throws {
     let queue = try open(engine)
-    let workerID = try join(queue)
+    let workerID = try queue.join()
     let old = ["id-2", "id-40", "id-41", "id-199"]
     #expect(try queue.enqueue(old.map { entry($0) }, at: now) == 4)
     for one in try queue.claim(workerID, room: 2, at: now) {
-      try queue.record([EntryUpdate(one, [outcome()], .finished)], by: workerID, at: now)
+      try queue.record(one, [outcome()], .finished, by: workerID, at: now)
     }
-    #expect(try queue.claim(workerID, room: 9, at: now).map(\.content.id) == ["id-41", "id-199"])
+    #expect(try queue.claim(workerID, room: 9, at: now).ids == ["id-41", "id-199"])
     var all = (1...200).map { entry("id-\($0)") }
     all[99].topic = "com.example.shop.voip"
     all[130] = many("id-131", 2)
@@ -194,8 +199,7 @@ import Testing
   }
 
   @Test(arguments: Engine.here) func whatIsKnownOfAnID(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue([entry("a"), entry("b"), entry("c"), many("d", 2)], at: now)
+    let queue = try open(engine, [entry("a"), entry("b"), entry("c"), many("d", 2)])
     let channel = NewEntry(app: "shop", id: "e", channel: "AQID", payload: "{}")
     _ = try queue.enqueue([channel], at: now)
     #expect(
@@ -203,8 +207,7 @@ import Testing
         "a": KnownEntry(target: "5f79cfda"), "d": KnownEntry(), "e": KnownEntry(target: "AQID"),
       ])
     #expect(try queue.known(["a"], app: "other") == [:])
-    let workerID = try join(queue)
-    let got = try queue.claim(workerID, room: 3, at: now)
+    let (workerID, got) = try queue.claimed(room: 3)
     #expect(try queue.known(["a"], app: "shop")["a"]?.outcome == nil)
     var accepted = outcome()
     accepted.httpStatus = 200
@@ -225,10 +228,7 @@ import Testing
 
   /// A push with the ID of a token list does not get the outcome of one of its tokens.
   @Test(arguments: Engine.here) func anIDOfAListIsAnothers(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue([many("d", 2)], at: now)
-    let workerID = try join(queue)
-    let got = try queue.claim(workerID, room: 1, at: now)
+    let (queue, workerID, got) = try claimed(engine, [many("d", 2)], room: 1)
     try queue.record(
       [
         EntryUpdate(
@@ -266,93 +266,87 @@ import Testing
     #expect(throws: (any Error).self) {
       try queue.enqueue([entry("a"), entry(String(repeating: "x", count: 65))], at: now)
     }
-    #expect(try queue.claim(join(queue), room: 9, at: now) == [])
+    #expect(try queue.claim(queue.join(), room: 9, at: now) == [])
   }
 
   @Test(arguments: Engine.here) func whatIsNotRecordedIsNotAcknowledged(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue([entry("a")], at: now)
-    let workerID = try join(queue)
+    let queue = try open(engine, [entry("a")])
+    let workerID = try queue.join()
     _ = try queue.claim(workerID, room: 9, at: now)
     try queue.leave(workerID, line: "gone", at: now)
-    let other = try join(queue)
+    let other = try queue.join()
     let again = try queue.claim(other, room: 9, at: now)
     #expect(again.map(\.deliveries) == [2])
   }
 
   @Test(arguments: Engine.here) func onlyTheSilentLoseTheirEntries(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue([entry("a"), entry("b")], at: now)
-    let (silent, living) = (try join(queue), try join(queue))
+    let queue = try open(engine, [entry("a"), entry("b")])
+    let (silent, living) = (try queue.join(), try queue.join())
     #expect(try queue.claim(silent, room: 1, at: now).count == 1)
     #expect(try queue.claim(living, room: 1, at: now).count == 1)
     #expect(try queue.renew(living, at: now + 100_000))
     #expect(try queue.reclaim(silentSince: now - 1, at: now + 119_000) == 0)
     #expect(try queue.reclaim(silentSince: now + 1, at: now + 121_000) == 1)
-    #expect(try queue.claim(living, room: 9, at: now + 121_000).map(\.content.id) == ["a"])
+    #expect(try queue.claim(living, room: 9, at: now + 121_000).ids == ["a"])
     #expect(try !queue.renew(silent, at: now + 130_000))
     // It must join again, because otherwise no worker would notice if it fell silent.
     _ = try queue.enqueue([entry("c")], at: now)
     #expect(try queue.claim(silent, room: 9, at: now + 130_000) == [])
-    #expect(try queue.claim(living, room: 9, at: now + 130_000).map(\.content.id) == ["c"])
+    #expect(try queue.claim(living, room: 9, at: now + 130_000).ids == ["c"])
   }
 
   @Test(arguments: Engine.here) func theSecondOutcomeOfANotificationCountsForNothing(
     _ engine: Engine
   ) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue([entry("a")], at: now)
-    let (slow, quick) = (try join(queue), try join(queue))
+    let queue = try open(engine, [entry("a")])
+    let (slow, quick) = (try queue.join(), try queue.join())
     let first = try queue.claim(slow, room: 9, at: now)
     _ = try queue.reclaim(silentSince: now + 1, at: now)
-    let next = try join(queue)
+    let next = try queue.join()
     let second = try queue.claim(next, room: 9, at: now)
     #expect(second.count == 1)
     _ = quick
-    try queue.record([EntryUpdate(second[0], [outcome()], .finished)], by: next, at: now)
-    try queue.record([EntryUpdate(first[0], [outcome(0, .rejected)], .finished)], by: slow, at: now)
+    try queue.record(second[0], [outcome()], .finished, by: next, at: now)
+    try queue.record(first[0], [outcome(0, .rejected)], .finished, by: slow, at: now)
     #expect(try place.ends() == ["a/0 accepted"])
     #expect(try queue.depths(at: now)["shop"]?.claimed ?? 0 == 0)
   }
 
   @Test(arguments: Engine.here) func oneWhoLostAnEntryDoesNotPutItOff(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue([entry("a")], at: now)
-    let slow = try join(queue)
+    let queue = try open(engine, [entry("a")])
+    let slow = try queue.join()
     let first = try queue.claim(slow, room: 9, at: now)
     _ = try queue.reclaim(silentSince: now + 1, at: now)
-    let next = try join(queue)
+    let next = try queue.join()
     #expect(try queue.claim(next, room: 9, at: now).count == 1)
     let history = EntryUpdate.Disposition.deferred(at: now + 5, isRequested: true, line: "429")
-    try queue.record([EntryUpdate(first[0], [], history)], by: slow, at: now)
-    try queue.record([EntryUpdate(first[0], [], .dead(line: "x"))], by: slow, at: now)
-    try queue.record([EntryUpdate(first[0], [], .released(at: nil))], by: slow, at: now)
+    try queue.record(first[0], [], history, by: slow, at: now)
+    try queue.record(first[0], [], .dead(line: "x"), by: slow, at: now)
+    try queue.record(first[0], [], .released(at: nil), by: slow, at: now)
     #expect(try queue.depths(at: now)["shop"]?.claimed == 1)
   }
 
   /// After its lease expired it may claim the same entry again.
   @Test(arguments: Engine.here) func anOldDeliveryDoesNotReturnTheNewOne(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue([entry("a")], at: now)
-    let before = try queue.claim(join(queue), room: 9, at: now)
+    let queue = try open(engine, [entry("a")])
+    let before = try queue.claim(queue.join(), room: 9, at: now)
     _ = try queue.reclaim(silentSince: now + 1, at: now)
-    let workerID = try join(queue)
+    let workerID = try queue.join()
     let again = try queue.claim(workerID, room: 9, at: now)
     for disposition: EntryUpdate.Disposition in [
       .deferred(at: now, isRequested: true, line: "429"), .dead(line: "x"), .released(at: nil),
     ] {
-      try queue.record([EntryUpdate(before[0], [], disposition)], by: workerID, at: now)
+      try queue.record(before[0], [], disposition, by: workerID, at: now)
       #expect(try queue.depths(at: now)["shop"]?.claimed == 1)
     }
-    try queue.record([EntryUpdate(again[0], [], .released(at: nil))], by: workerID, at: now)
+    try queue.record(again[0], [], .released(at: nil), by: workerID, at: now)
     #expect(try queue.depths(at: now)["shop"]?.claimed == 0)
   }
 
   /// Whoever has it now may have sent it. What a response decided counts, and the entry stays.
   @Test(arguments: Engine.here) func ordersDecideOnlyWhatIsHeld(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue([entry("a", of: "sale"), many("m", 3), many("kept", 2)], at: now)
-    let slow = try join(queue)
+    let queue = try open(engine, [entry("a", of: "sale"), many("m", 3), many("kept", 2)])
+    let slow = try queue.join()
     let old = try queue.claim(slow, room: 9, at: now).map { HeldEntry($0) }
     old[1].cursor = 1
     for held in old { held.cancel() }
@@ -363,7 +357,7 @@ import Testing
     try queue.record([EntryUpdate(old[0]), EntryUpdate(old[1])], by: slow, at: now)
     #expect(try place.ends().sorted() == ["kept/0 cancelled", "kept/1 cancelled"])
     #expect(try counts(queue, "sale") == [:])
-    let next = try join(queue)
+    let next = try queue.join()
     #expect(try queue.claim(next, room: 9, at: now).count == 2)
     // The response to its first device came later.
     old[1].fresh.removeAll()
@@ -377,7 +371,7 @@ import Testing
     _ = try queue.reclaim(silentSince: now + 1, at: now)
     let last = try queue.claim(next, room: 9, at: now)
     #expect(last.isEmpty)
-    let free = try join(queue)
+    let free = try queue.join()
     let again = try queue.claim(free, room: 9, at: now).map { HeldEntry($0) }
     #expect(again.map(\.unresolved) == [1, 2])
     for held in again {
@@ -395,37 +389,32 @@ import Testing
   }
 
   @Test(arguments: Engine.here) func laterWaitsForItsTimeAndComesFirst(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue([entry("a")], at: now)
-    let workerID = try join(queue)
-    let got = try queue.claim(workerID, room: 9, at: now)
+    let (queue, workerID, got) = try claimed(engine, [entry("a")])
     let later = EntryUpdate.Disposition.deferred(
       at: now + 60_000, isRequested: true, line: "TooManyRequests")
-    try queue.record([EntryUpdate(got[0], [], later)], by: workerID, at: now)
+    try queue.record(got[0], [], later, by: workerID, at: now)
     _ = try queue.enqueue([entry("b")], at: now)
     #expect(try queue.depths(at: now)["shop"]?.deferred == 1)
-    #expect(try queue.claim(workerID, room: 1, at: now + 59_999).map(\.content.id) == ["b"])
+    #expect(try queue.claim(workerID, room: 1, at: now + 59_999).ids == ["b"])
     let due = try queue.claim(workerID, room: 9, at: now + 60_000)
-    #expect(due.map(\.content.id) == ["a"])
+    #expect(due.ids == ["a"])
     #expect(due.map(\.deliveries) == [2])
     #expect(due.map(\.deferrals) == [1])
   }
 
   @Test(arguments: Engine.here) func whatWasNotSentIsNoDelivery(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue([entry("a")], at: now)
-    let workerID = try join(queue)
+    let queue = try open(engine, [entry("a")])
+    let workerID = try queue.join()
     for _ in 1...9 {
       let got = try queue.claim(workerID, room: 9, at: now)
       #expect(got.map(\.deliveries) == [1])
-      try queue.record([EntryUpdate(got[0], [], .released(at: nil))], by: workerID, at: now)
+      try queue.record(got[0], [], .released(at: nil), by: workerID, at: now)
     }
   }
 
   @Test(arguments: Engine.here) func aRejectedProviderCountsForNothing(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue([entry("a")], at: now)
-    let workerID = try join(queue)
+    let queue = try open(engine, [entry("a")])
+    let workerID = try queue.join()
     for minute in 0..<9 {
       let time = now + Int64(minute) * 60_000
       let got = try queue.claim(workerID, room: 9, at: time)
@@ -437,14 +426,10 @@ import Testing
   }
 
   @Test(arguments: Engine.here) func ofManyTokensOnlyTheOpenOnesComeAgain(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue([many("m", 5)], at: now)
-    let workerID = try join(queue)
-    let got = try queue.claim(workerID, room: 9, at: now)
-    try queue.record(
-      [EntryUpdate(got[0], [outcome(1), outcome(3, .rejected)], .held)], by: workerID, at: now)
+    let (queue, workerID, got) = try claimed(engine, [many("m", 5)])
+    try queue.record(got[0], [outcome(1), outcome(3, .rejected)], .held, by: workerID, at: now)
     try queue.leave(workerID, line: "gone", at: now)
-    let again = try queue.claim(join(queue), room: 9, at: now)
+    let again = try queue.claim(queue.join(), room: 9, at: now)
     #expect(again.map(\.resolved) == [[1, 3]])
     #expect(try place.ends() == ["m/1 accepted", "m/3 rejected"])
   }
@@ -453,17 +438,15 @@ import Testing
   @Test(arguments: Engine.here) func outcomesOfAListAreMergedWithThoseOfOthers(_ engine: Engine)
     throws
   {
-    let queue = try open(engine)
-    _ = try queue.enqueue([many("m", 70), entry("a")], at: now)
-    let (one, other) = (try join(queue), try join(queue))
+    let queue = try open(engine, [many("m", 70), entry("a")])
+    let (one, other) = (try queue.join(), try queue.join())
     let got = try queue.claim(one, room: 200, at: now)
-    try queue.record([EntryUpdate(got[0], [outcome(0)], .held)], by: one, at: now)
+    try queue.record(got[0], [outcome(0)], .held, by: one, at: now)
     #expect(try queue.renew(other, at: now + 2))
     #expect(try queue.reclaim(silentSince: now + 1, at: now) == 2)
     let again = try queue.claim(other, room: 200, at: now)
     #expect(again.map(\.resolved) == [[0], []])
-    try queue.record(
-      [EntryUpdate(again[0], [outcome(1), outcome(66)], .held)], by: other, at: now)
+    try queue.record(again[0], [outcome(1), outcome(66)], .held, by: other, at: now)
     // The first worker knows nothing of these, and has the outcome of an unrelated entry.
     try queue.record(
       [
@@ -472,10 +455,10 @@ import Testing
         EntryUpdate(got[1], [outcome()], .finished),
       ], by: one, at: now)
     // The same again, as if its reply had been lost.
-    try queue.record([EntryUpdate(again[0], [outcome(1), outcome(66)], .held)], by: other, at: now)
+    try queue.record(again[0], [outcome(1), outcome(66)], .held, by: other, at: now)
     let rest = (3..<66).map { outcome($0) } + [outcome(2), outcome(67), outcome(68), outcome(69)]
-    try queue.record([EntryUpdate(again[0], rest, .finished)], by: other, at: now)
-    try queue.record([EntryUpdate(got[0], rest, .finished)], by: one, at: now)
+    try queue.record(again[0], rest, .finished, by: other, at: now)
+    try queue.record(got[0], rest, .finished, by: one, at: now)
     let wanted =
       ["a/0 accepted"]
       + (0..<70).map { "m/\($0) \($0 == 2 ? "rejected" : "accepted")" }
@@ -484,9 +467,8 @@ import Testing
   }
 
   @Test(arguments: Engine.here) func roomCountsNotifications(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue((1...10).map { many("m\($0)", 100) }, at: now)
-    let workerID = try join(queue)
+    let queue = try open(engine, (1...10).map { many("m\($0)", 100) })
+    let workerID = try queue.join()
     #expect(try queue.claim(workerID, room: 350, at: now).count == 3)
     // An entry larger than the room is claimed alone; otherwise it would never be claimed.
     #expect(try queue.claim(workerID, room: 10, at: now).count == 1)
@@ -503,7 +485,7 @@ import Testing
 
   @Test(arguments: Engine.here) func aLaneOvertakesThoseAfterIt(_ engine: Engine) throws {
     let queue = try open(engine)
-    let workerID = try join(queue)
+    let workerID = try queue.join()
     _ = try queue.enqueue(
       [
         entry("b1", in: .bulk), entry("b2", in: .bulk), entry("n1", in: .normal),
@@ -511,42 +493,40 @@ import Testing
       ], at: now)
     // One was deferred, and is due now.
     let first = try queue.claim(workerID, lanes: [.bulk], room: 1, at: now)
-    #expect(first.map(\.content.id) == ["b1"])
+    #expect(first.ids == ["b1"])
     try queue.record(
-      [EntryUpdate(first[0], [], .deferred(at: now + 5, isRequested: true, line: "429"))],
-      by: workerID, at: now)
+      first[0], [], .deferred(at: now + 5, isRequested: true, line: "429"), by: workerID, at: now)
     _ = try queue.enqueue([entry("u1", in: .urgent), entry("u2", in: .urgent)], at: now)
     let got = try queue.claim(workerID, room: 9, at: now + 5)
-    #expect(got.map(\.content.id) == ["u1", "u2", "n1", "n2", "b1", "b2"])
+    #expect(got.ids == ["u1", "u2", "n1", "n2", "b1", "b2"])
     #expect(got.map(\.content.lane) == [.urgent, .urgent, .normal, .normal, .bulk, .bulk])
   }
 
   @Test(arguments: Engine.here) func aClaimTakesOnlyItsLanes(_ engine: Engine) throws {
     let queue = try open(engine)
-    let workerID = try join(queue)
+    let workerID = try queue.join()
     _ = try queue.enqueue(Lane.allCases.map { entry("\($0)", in: $0) }, at: now)
-    #expect(
-      try queue.claim(workerID, lanes: [.bulk], room: 9, at: now).map(\.content.id) == ["bulk"])
+    #expect(try queue.claim(workerID, lanes: [.bulk], room: 9, at: now).ids == ["bulk"])
     #expect(try queue.claim(workerID, lanes: [.bulk], room: 9, at: now) == [])
     #expect(
-      try queue.claim(workerID, lanes: [.urgent, .normal], room: 1, at: now).map(\.content.id)
+      try queue.claim(workerID, lanes: [.urgent, .normal], room: 1, at: now).ids
         == ["urgent"])
     #expect(try queue.isAnythingThere(app: "shop", at: now))
-    #expect(try queue.claim(workerID, room: 9, at: now).map(\.content.id) == ["normal"])
+    #expect(try queue.claim(workerID, room: 9, at: now).ids == ["normal"])
     #expect(try !queue.isAnythingThere(app: "shop", at: now))
   }
 
   /// Entries of several lanes that were added together have the same number in their streams.
   @Test(arguments: Engine.here) func eachLanesEntryEndsForItself(_ engine: Engine) throws {
     let queue = try open(engine)
-    let workerID = try join(queue)
+    let workerID = try queue.join()
     _ = try queue.enqueue(Lane.allCases.map { entry("\($0)", in: $0) }, at: now)
     var got = try queue.claim(workerID, room: 9, at: now)
     #expect(got.count == 3)
     for lane in Lane.allCases {
       let ended = got.removeFirst()
       #expect(ended.content.lane == lane)
-      try queue.record([EntryUpdate(ended, [outcome()], .finished)], by: workerID, at: now)
+      try queue.record(ended, [outcome()], .finished, by: workerID, at: now)
       #expect(try queue.depths(at: now)["shop"]?.claimed ?? 0 == got.count)
       #expect(try queue.known(["\(lane)"], app: "shop")["\(lane)"]?.outcome != nil)
     }
@@ -558,14 +538,14 @@ import Testing
     _ engine: Engine, _ lane: Lane
   ) throws {
     let queue = try open(engine)
-    var (workerID, time) = (try join(queue), now)
+    var (workerID, time) = (try queue.join(), now)
     _ = try queue.enqueue([entry("a", in: lane), entry("b", in: lane)], at: now)
     func claim() throws -> [Entry] {
       for other in Lane.allCases where other != lane {
         #expect(try queue.claim(workerID, lanes: [other], room: 9, at: time) == [])
       }
       let got = try queue.claim(workerID, lanes: [lane], room: 9, at: time)
-      #expect(got.map(\.content.id) == ["a", "b"])
+      #expect(got.ids == ["a", "b"])
       #expect(got.allSatisfy { $0.content.lane == lane })
       return got
     }
@@ -581,15 +561,15 @@ import Testing
     }
     _ = try claim()
     try queue.leave(workerID, line: "gone", at: time)
-    workerID = try join(queue)
+    workerID = try queue.join()
     _ = try claim()
     #expect(try queue.reclaim(silentSince: now + 1, at: time) == 2)
     // By now they are suspects, which any claim of a free worker takes.
-    workerID = try join(queue)
+    workerID = try queue.join()
     let got = try queue.claim(workerID, lanes: [.normal], room: 9, at: time)
     try #require(got.map(\.content.lane) == [lane, lane])
-    try queue.record([EntryUpdate(got[0], [], .dead(line: "enough"))], by: workerID, at: time)
-    try queue.record([EntryUpdate(got[1], [outcome()], .finished)], by: workerID, at: time)
+    try queue.record(got[0], [], .dead(line: "enough"), by: workerID, at: time)
+    try queue.record(got[1], [outcome()], .finished, by: workerID, at: time)
     #expect(try place.laneOfTheDead() == lane.rawValue)
     #expect(try !queue.isAnythingThere(app: "shop", at: time + 1_000_000))
   }
@@ -617,7 +597,7 @@ import Testing
     _ engine: Engine, _ lane: Lane
   ) throws {
     let queue = try open(engine)
-    let workerID = try join(queue)
+    let workerID = try queue.join()
     let now = RelayClock.now
     // Ends in 999 ms, as the times of entries that wait for APNs do.
     let due = (now + 60_000) / 1000 * 1000 + 999
@@ -627,7 +607,7 @@ import Testing
         entry("past", due: now - 5000, in: lane), entry("next year", due: due + 86_400_000),
       ], at: now)
     let first = try queue.claim(workerID, room: 9, at: now)
-    #expect(Set(first.map(\.content.id)) == ["now", "past"])
+    #expect(Set(first.ids) == ["now", "past"])
     #expect(first.allSatisfy { (now - 1000...RelayClock.now + 1000).contains($0.made) })
     #expect(try queue.depths(at: now)["shop"]?.deferred == 2)
     #expect(try !queue.isAnythingThere(app: "shop", at: due - 2000))
@@ -637,30 +617,30 @@ import Testing
     // Its ID is taken.
     #expect(try queue.enqueue([entry("later", due: nil)], at: now) == 0)
     let got = try queue.claim(workerID, room: 9, at: due + 1000)
-    #expect(got.map(\.content.id) == ["later"])
+    #expect(got.ids == ["later"])
     #expect(got.map(\.content.lane) == [lane])
     #expect(got.map(\.deliveries) == [1] && got.map(\.deferrals) == [0])
     // It counts from its time on, whatever happens later.
     #expect(got.map(\.made) == [due])
     let again = EntryUpdate.Disposition.deferred(at: due + 5000, isRequested: true, line: "429")
-    try queue.record([EntryUpdate(got[0], [], again)], by: workerID, at: due + 1000)
+    try queue.record(got[0], [], again, by: workerID, at: due + 1000)
     #expect(try queue.claim(workerID, room: 9, at: due + 6000).map(\.made) == [due])
   }
 
   /// Until it is due it holds no other up. Then it has its place among them.
   @Test(arguments: Engine.here) func inOrderTooEachWaitsForItsTime(_ engine: Engine) throws {
     let queue = try open(engine)
-    let workerID = try join(queue)
+    let workerID = try queue.join()
     let now = RelayClock.now
     _ = try queue.enqueue([entry("later", due: now + 60_000), entry("now", due: nil)], at: now)
     let first = try inOrder(queue, workerID, at: now)
-    #expect(first.map(\.content.id) == ["now"])
+    #expect(first.ids == ["now"])
     try finish(queue, first, by: workerID)
     _ = try queue.enqueue([entry("last", due: nil)], at: now)
     let second = try inOrder(queue, workerID, at: now + 61_000)
-    #expect(second.map(\.content.id) == ["later"])
+    #expect(second.ids == ["later"])
     try finish(queue, second, by: workerID)
-    #expect(try inOrder(queue, workerID, at: now + 61_000).map(\.content.id) == ["last"])
+    #expect(try inOrder(queue, workerID, at: now + 61_000).ids == ["last"])
   }
 
   @Test(arguments: Engine.here) func aDueTimeIsInMillisecondsAndWithinAYear(_ engine: Engine) throws
@@ -694,9 +674,9 @@ import Testing
     _ = try queue.enqueue(
       [list, entry("a", of: "sale 1"), entry("b", of: "other"), entry("c", of: nil)], at: now)
     #expect(try queue.campaignOutcomes(app: "shop") == [:])
-    let (slow, quick) = (try join(queue), try join(queue))
+    let (slow, quick) = (try queue.join(), try queue.join())
     let first = try queue.claim(slow, room: 99, at: now)
-    try #require(first.map(\.content.id) == ["list", "a", "b", "c"])
+    try #require(first.ids == ["list", "a", "b", "c"])
     try queue.record(
       [
         EntryUpdate(first[0], [outcome(0), outcome(2, .rejected), outcome(3)], .held),
@@ -708,7 +688,7 @@ import Testing
     _ = try queue.renew(quick, at: now + 100_000)
     _ = try queue.reclaim(silentSince: now + 50_000, at: now)
     let second = try queue.claim(quick, room: 99, at: now)
-    try #require(second.map(\.content.id) == ["list", "a"])
+    try #require(second.ids == ["list", "a"])
     #expect(second.map(\.content.campaign) == ["sale 1", "sale 1"])
     try queue.record(
       [
@@ -721,8 +701,7 @@ import Testing
         EntryUpdate(first[1], [outcome()], .finished),
       ],
       by: slow, at: now + 9)
-    #expect(
-      try counts(queue, "sale 1") == [.accepted: 2, .rejected: 1, .cancelled: 1, .dead: 1])
+    #expect(try counts(queue, "sale 1") == [.accepted: 2, .rejected: 1, .cancelled: 1, .dead: 1])
     #expect(try queue.campaignOutcomes(app: "shop")["sale 1"]?.changed == now + 5)
     #expect(try counts(queue, "other") == [.unknown: 1])
     #expect(try queue.campaignOutcomes(app: "shop").count == 2)
@@ -739,9 +718,8 @@ import Testing
     var left = EntriesLeft()
     left.waiting = EntriesLeft.Count(entries: 3, devices: 302)
     #expect(try queue.left(.campaign("sale"), app: "shop") == ["sale": left])
-    let workerID = try join(queue)
-    let got = try queue.claim(workerID, room: 1, at: now)
-    try #require(got.map(\.content.id) == ["list"])
+    let (workerID, got) = try queue.claimed(room: 1)
+    try #require(got.ids == ["list"])
     try queue.record(
       [EntryUpdate(got[0], (0..<100).map { outcome($0) }, .held)], by: workerID, at: now)
     left.waiting = EntriesLeft.Count(entries: 2, devices: 2)
@@ -765,8 +743,7 @@ import Testing
     var list = many("list", 5)
     list.campaign = "sale 1"
     _ = try queue.enqueue([list], at: now)
-    let workerID = try join(queue)
-    let got = try queue.claim(workerID, room: 9, at: now)
+    let (workerID, got) = try queue.claimed()
     let reasons = [
       ("BadDeviceToken", 400), ("BadDeviceToken", 400), ("Unregistered", 410), ("a b:c", 400),
     ]
@@ -776,8 +753,7 @@ import Testing
       return one
     }
     outcomes.append(outcome(4))
-    try queue.record(
-      [EntryUpdate(try #require(got.first), outcomes, .finished)], by: workerID, at: now)
+    try queue.record(try #require(got.first), outcomes, .finished, by: workerID, at: now)
     let counted = try #require(try queue.campaignOutcomes(app: "shop")["sale 1"])
     #expect(counted.counts == [.accepted: 1, .rejected: 4])
     #expect(counted.reasons == ["BadDeviceToken": 2, "Unregistered": 1, "other": 1])
@@ -785,10 +761,9 @@ import Testing
   }
 
   @Test(arguments: Engine.here) func everythingLeftOfAnApp(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue(
-      [many("list", 30), entry("a", of: "sale"), entry("b", of: "sale"), entry("c", of: nil)],
-      at: now)
+    let queue = try open(
+      engine,
+      [many("list", 30), entry("a", of: "sale"), entry("b", of: "sale"), entry("c", of: nil)])
     let left = try queue.left(.all, app: "shop")
     #expect(left["sale"]?.waiting == EntriesLeft.Count(entries: 2, devices: 2))
     #expect(left[""]?.waiting == EntriesLeft.Count(entries: 2, devices: 31))
@@ -811,14 +786,11 @@ import Testing
   }
 
   @Test(arguments: Engine.here) func whatIsPausedWaitsUntilItIsResumed(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue(
+    let (queue, workerID, got) = try claimed(
+      engine,
       (0..<4).map { entry("sale-\($0)", of: "sale") } + [
         entry("a", of: "other"), entry("b", of: nil),
-      ],
-      at: now)
-    let workerID = try join(queue)
-    let got = try queue.claim(workerID, room: 3, at: now)
+      ], room: 3)
     try queue.record(
       got.reversed().map { EntryUpdate($0, [], .released(at: PausedTime.due)) }, by: workerID,
       at: now)
@@ -826,7 +798,7 @@ import Testing
     left.waiting = EntriesLeft.Count(entries: 4, devices: 4)
     #expect(try queue.left(.campaign("sale"), app: "shop") == ["sale": left])
     let others = try queue.claim(workerID, room: 9, at: now + 370 * 86_400_000)
-    #expect(others.map(\.content.id) == ["sale-3", "a", "b"])
+    #expect(others.ids == ["sale-3", "a", "b"])
     try queue.record(
       others.map { EntryUpdate($0, [], .released(at: PausedTime.due)) }, by: workerID, at: now)
     #expect(try queue.bringBack(app: "shop", at: now) == 0)
@@ -838,8 +810,7 @@ import Testing
     #expect(try queue.advance(app: "shop", cancelled: [], paused: ["other"], at: now) == 4)
     #expect(try queue.advance(app: "shop", cancelled: [], paused: ["other"], at: now) == 0)
     let again = try queue.claim(workerID, room: 9, at: now)
-    #expect(
-      again.map(\.content.id) == ["sale-0", "sale-1", "sale-2", "sale-3", "b", "new"])
+    #expect(again.ids == ["sale-0", "sale-1", "sale-2", "sale-3", "b", "new"])
     #expect(again.allSatisfy { $0.deliveries == 1 })
   }
 
@@ -855,9 +826,8 @@ import Testing
     all.append(entry("late", of: nil, due: now + 600_000))
     for index in all.indices { all[index].lane = lane }
     _ = try queue.enqueue(all, at: now)
-    let workerID = try join(queue)
-    let got = try queue.claim(workerID, room: 9, at: now)
-    try #require(got.map(\.content.id) == ["deferred", "paused", "released"])
+    let (workerID, got) = try queue.claimed(at: now)
+    try #require(got.ids == ["deferred", "paused", "released"])
     try queue.record(
       [
         EntryUpdate(got[0], [], .deferred(at: now + 60_000, isRequested: true, line: "429")),
@@ -870,7 +840,7 @@ import Testing
         app: "shop", cancelled: [.campaign("sale"), .id("single")], paused: ["sale"], at: now) == 5)
     #expect(try queue.isAnythingThere(app: "shop", at: now))
     #expect(
-      try queue.claim(workerID, room: 9, at: now).map(\.content.id)
+      try queue.claim(workerID, room: 9, at: now).ids
         == ["deferred", "paused", "released", "scheduled", "single"])
   }
 
@@ -885,7 +855,7 @@ import Testing
     #expect(try orders.read(at: 1000))
     try orders.advance(at: 1000, now)
     _ = try queue.enqueue([entry("a", of: "sale")], at: now)
-    let late = try join(queue)
+    let late = try queue.join()
     try queue.record(
       queue.claim(late, room: 9, at: now).map {
         EntryUpdate($0, [], .released(at: PausedTime.due))
@@ -894,7 +864,7 @@ import Testing
     #expect(try !orders.read(at: 9000))
     #expect(orders.hasToAdvance(at: 9000))
     try orders.advance(at: 9000, now)
-    #expect(try queue.claim(late, room: 9, at: now).map(\.content.id) == ["a"])
+    #expect(try queue.claim(late, room: 9, at: now).ids == ["a"])
     try orders.advance(at: 700_000, now)
     #expect(!orders.hasToAdvance(at: .max))
   }
@@ -907,7 +877,7 @@ import Testing
       got.map {
         EntryUpdate($0, [], .released(at: $0.content.campaign.map(PacedTime.of)))
       }, by: workerID, at: now)
-    return got.map(\.content.id)
+    return got.ids
   }
 
   @Test(arguments: Engine.here) func whatWaitsForALimitComesBackInOrder(_ engine: Engine) throws {
@@ -916,7 +886,7 @@ import Testing
     bulk.lane = .bulk
     _ = try queue.enqueue(
       (0..<4).map { entry("sale-\($0)", of: "sale") } + [bulk, entry("a", of: "other")], at: now)
-    let workerID = try join(queue)
+    let workerID = try queue.join()
     #expect(try paced(queue, workerID, room: 9).count == 6)
     #expect(try !queue.isAnythingThere(app: "shop", at: now + 370 * 86_400_000))
     var left = EntriesLeft()
@@ -930,13 +900,12 @@ import Testing
     #expect(try come("sale", 2) == 2)
     _ = try queue.enqueue([entry("new", of: "sale")], at: now)
     let first = try queue.claim(workerID, room: 9, at: now)
-    #expect(first.map(\.content.id) == ["sale-0", "sale-1", "new"])
+    #expect(first.ids == ["sale-0", "sale-1", "new"])
     #expect(first.allSatisfy { $0.deliveries == 1 })
     #expect(try come("sale", 9, lanes: [.bulk]) == 1)
     #expect(try come("sale", 9, lanes: [.urgent, .bulk]) == 0)
     #expect(try come("sale", 9) == 2)
-    #expect(
-      try queue.claim(workerID, room: 9, at: now).map(\.content.id) == ["sale-2", "sale-3", "bulk"])
+    #expect(try queue.claim(workerID, room: 9, at: now).ids == ["sale-2", "sale-3", "bulk"])
     #expect(try come("sale", 9) == 0)
     #expect(try queue.left(.campaign("other"), app: "shop")["other"]?.waiting.entries == 1)
   }
@@ -955,8 +924,7 @@ import Testing
     all[2].lane = .urgent
     _ = try queue.enqueue(
       all + [entry("later", of: "a", due: now + 600_000), entry("p", of: "paused")], at: now)
-    let workerID = try join(queue)
-    let got = try queue.claim(workerID, room: 9, at: now)
+    let (workerID, got) = try queue.claimed(at: now)
     try queue.record(
       got.map { entry in
         let campaign = entry.content.campaign ?? ""
@@ -973,21 +941,20 @@ import Testing
     #expect(try queue.appState("rate of a", app: "shop") == nil)
     #expect(try queue.appState("rate of c", app: "shop") == "1")
     try store.advance(by: store.read(), at: now)
-    #expect(try queue.claim(workerID, room: 9, at: now).map(\.content.id) == ["a"])
+    #expect(try queue.claim(workerID, room: 9, at: now).ids == ["a"])
     // A limit does not delay the end of cancelled entries.
     try store.change { $0.set(.cancelled, of: "c", at: now) }
     #expect(try queue.appState("rate of c", app: "shop") == nil)
     try store.advance(by: store.read(), at: now)
-    #expect(try queue.claim(workerID, room: 9, at: now).map(\.content.id) == ["c"])
+    #expect(try queue.claim(workerID, room: 9, at: now).ids == ["c"])
     #expect(try queue.advance(app: "other", exceptLimited: []) == 0)
     #expect(try queue.advance(app: "shop", exceptLimited: []) == 1)
-    #expect(try queue.claim(workerID, room: 9, at: now).map(\.content.id) == ["b"])
+    #expect(try queue.claim(workerID, room: 9, at: now).ids == ["b"])
   }
 
   @Test(arguments: Engine.here) func thousandsOfALimitComeBack(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue((0..<2500).map { entry("\($0)", of: "sale") }, at: now)
-    let workerID = try join(queue)
+    let queue = try open(engine, (0..<2500).map { entry("\($0)", of: "sale") })
+    let workerID = try queue.join()
     while try !paced(queue, workerID, room: 1000).isEmpty {}
     #expect(try queue.advance(app: "shop", exceptLimited: ["sale"]) == 0)
     #expect(try queue.advance(app: "shop", exceptLimited: ["other"]) == 2500)
@@ -996,19 +963,17 @@ import Testing
 
   /// A paused entry keeps its place in the line of its device, and so does a blocked one.
   @Test(arguments: Engine.here) func inOrderNoPauseIsOvertaken(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue(
-      [entry("a", of: "sale"), entry("b", of: nil), entry("c", of: "sale")], at: now)
-    let workerID = try join(queue)
+    let queue = try open(
+      engine, [entry("a", of: "sale"), entry("b", of: nil), entry("c", of: "sale")])
+    let workerID = try queue.join()
     let first = try inOrder(queue, workerID)
-    try #require(first.map(\.content.id) == ["a"])
-    try queue.record(
-      [EntryUpdate(first[0], [], .released(at: PausedTime.due))], by: workerID, at: now)
+    try #require(first.ids == ["a"])
+    try queue.record(first[0], [], .released(at: PausedTime.due), by: workerID, at: now)
     #expect(try inOrder(queue, workerID) == [])
     _ = try queue.advance(app: "shop", cancelled: [.campaign("sale")], paused: [], at: now)
     for id in ["a", "b", "c"] {
       let got = try inOrder(queue, workerID)
-      #expect(got.map(\.content.id) == [id])
+      #expect(got.ids == [id])
       try finish(queue, got, by: workerID)
     }
   }
@@ -1016,11 +981,11 @@ import Testing
   @Test(arguments: Engine.here) func campaignsAreForgottenWithTheirOutcomes(_ engine: Engine) throws
   {
     let queue = try open(engine)
-    let workerID = try join(queue)
+    let workerID = try queue.join()
     for (id, campaign, time) in [("a", "old", now), ("b", "new", now), ("c", "new", now + 100)] {
       _ = try queue.enqueue([entry(id, of: campaign)], at: now)
       let got = try #require(queue.claim(workerID, room: 9, at: now).first)
-      try queue.record([EntryUpdate(got, [outcome()], .finished)], by: workerID, at: time)
+      try queue.record(got, [outcome()], .finished, by: workerID, at: time)
     }
     _ = try queue.trim(before: now)
     #expect(try queue.campaignOutcomes(app: "shop").count == 2)
@@ -1035,13 +1000,13 @@ import Testing
     }
     let longest = String(repeating: "é", count: 64)
     #expect(try queue.enqueue([entry("a", of: longest)], at: now) == 1)
-    #expect(try queue.claim(join(queue), room: 9, at: now).map(\.content.campaign) == [longest])
+    #expect(try queue.claim(queue.join(), room: 9, at: now).map(\.content.campaign) == [longest])
   }
 
   @Test(arguments: Engine.here) func anAppIsServedByItsWorkers(_ engine: Engine) throws {
     let queue = try open(engine)
     #expect(try !queue.isServed("shop", since: 0))
-    let workerID = try join(queue)
+    let workerID = try queue.join()
     #expect(try queue.isServed("shop", since: now))
     #expect(try !queue.isServed("shop", since: now + 2000))
     #expect(try !queue.isServed("other", since: 0))
@@ -1095,8 +1060,8 @@ import Testing
     // A limit is kept while the campaign has outcomes.
     try store.change { $0.set(perSecond: 5, of: "slow", at: now) }
     _ = try queue.enqueue([entry("c", of: "slow")], at: now)
-    let workerID = try join(queue)
-    let got = try queue.claim(workerID, room: 9, at: now).filter { $0.content.id == "c" }
+    let (workerID, all) = try queue.claimed()
+    let got = all.filter { $0.content.id == "c" }
     #expect(try store.forgetOld(before: now + 1) == 0)
     try queue.record(got.map { EntryUpdate($0, [outcome()], .finished) }, by: workerID, at: now)
     #expect(try store.forgetOld(before: now + 1) == 0)
@@ -1135,31 +1100,31 @@ import Testing
         device("a3", "00aa"),
         device("c1", "no hex"), device("c2", "NO HEX"),
       ], at: now)
-    let (one, other) = (try join(queue), try join(queue))
+    let (one, other) = (try queue.join(), try queue.join())
     let first = try inOrder(queue, one)
-    #expect(first.map(\.content.id) == ["a1", "b1", "c1"])
+    #expect(first.ids == ["a1", "b1", "c1"])
     #expect(try inOrder(queue, other) == [])
     #expect(try queue.depths(at: now)["shop"]?.ready == 4)
     #expect(try queue.depths(at: now)["shop"]?.deferred == 0)
     try finish(queue, [first[1], first[2]], by: one)
     // The list is blocked by another of its devices too.
     let second = try inOrder(queue, other)
-    #expect(second.map(\.content.id) == ["c2"])
+    #expect(second.ids == ["c2"])
     try finish(queue, [first[0]], by: one)
     let third = try inOrder(queue, other)
-    #expect(third.map(\.content.id) == ["a2"])
+    #expect(third.ids == ["a2"])
     try finish(queue, third, by: other)
     let fourth = try inOrder(queue, one)
-    #expect(fourth.map(\.content.id) == ["both"])
+    #expect(fourth.ids == ["both"])
     #expect(try inOrder(queue, one) == [])
     try finish(queue, fourth, by: one)
-    #expect(try inOrder(queue, one).map(\.content.id) == ["a3"])
+    #expect(try inOrder(queue, one).ids == ["a3"])
   }
 
   /// A device's entries keep their order within a lane.
   @Test(arguments: Engine.here) func noLaneWaitsForAnother(_ engine: Engine) throws {
     let queue = try open(engine)
-    let workerID = try join(queue)
+    let workerID = try queue.join()
     for lane in Lane.allCases.reversed() {
       _ = try queue.enqueue(
         [
@@ -1168,14 +1133,13 @@ import Testing
         ], at: now)
     }
     let first = try inOrder(queue, workerID)
-    #expect(
-      first.map(\.content.id) == ["urgent1", "urgentc", "normal1", "normalc", "bulk1", "bulkc"])
+    #expect(first.ids == ["urgent1", "urgentc", "normal1", "normalc", "bulk1", "bulkc"])
     #expect(try inOrder(queue, workerID) == [])
     try finish(queue, first.filter { $0.content.lane == .bulk }, by: workerID)
     let second = try inOrder(queue, workerID)
-    #expect(second.map(\.content.id) == ["bulk2"])
+    #expect(second.ids == ["bulk2"])
     try finish(queue, first.filter { $0.content.lane == .urgent }, by: workerID)
-    #expect(try inOrder(queue, workerID).map(\.content.id) == ["urgent2"])
+    #expect(try inOrder(queue, workerID).ids == ["urgent2"])
   }
 
   @Test(arguments: Engine.here) func channelsAreKeptInOrderToo(_ engine: Engine) throws {
@@ -1184,46 +1148,42 @@ import Testing
       NewEntry(app: "shop", id: $0, channel: $1, payload: "{}")
     }
     _ = try queue.enqueue(all, at: now)
-    let workerID = try join(queue)
+    let workerID = try queue.join()
     let got = try inOrder(queue, workerID)
-    #expect(got.map(\.content.id) == ["1", "3"])
+    #expect(got.ids == ["1", "3"])
     try finish(queue, got, by: workerID)
-    #expect(try inOrder(queue, workerID).map(\.content.id) == ["2"])
+    #expect(try inOrder(queue, workerID).ids == ["2"])
   }
 
   @Test(arguments: Engine.here) func whatWaitsForATimeHoldsLaterOnesBack(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue((1...3).map { device("\($0)", "00aa") }, at: now)
-    let workerID = try join(queue)
+    let queue = try open(engine, (1...3).map { device("\($0)", "00aa") })
+    let workerID = try queue.join()
     let got = try inOrder(queue, workerID)
     try queue.record(
-      [EntryUpdate(got[0], [], .deferred(at: now + 5000, isRequested: true, line: "429"))],
-      by: workerID,
-      at: now)
+      got[0], [], .deferred(at: now + 5000, isRequested: true, line: "429"), by: workerID, at: now)
     #expect(try inOrder(queue, workerID, at: now + 4000) == [])
     let again = try inOrder(queue, workerID, at: now + 5000)
-    #expect(again.map(\.content.id) == ["1"])
+    #expect(again.ids == ["1"])
     // A dead letter unblocks the next entry, and so does an entry of a worker that has left, once
     // it is finished.
-    try queue.record([EntryUpdate(again[0], [], .dead(line: "no"))], by: workerID, at: now)
-    #expect(try inOrder(queue, workerID).map(\.content.id) == ["2"])
+    try queue.record(again[0], [], .dead(line: "no"), by: workerID, at: now)
+    #expect(try inOrder(queue, workerID).ids == ["2"])
     try queue.leave(workerID, line: "gone", at: now)
-    let other = try join(queue)
+    let other = try queue.join()
     let last = try inOrder(queue, other)
-    #expect(last.map(\.content.id) == ["2"])
+    #expect(last.ids == ["2"])
     try finish(queue, last, by: other)
-    #expect(try inOrder(queue, other).map(\.content.id) == ["3"])
+    #expect(try inOrder(queue, other).ids == ["3"])
   }
 
   /// The option is turned off: no entry stays blocked.
   @Test(arguments: Engine.here) func withoutOrderWhatWasHeldBackComesStill(_ engine: Engine) throws
   {
-    let queue = try open(engine)
-    _ = try queue.enqueue((1...3).map { device("\($0)", "00aa") }, at: now)
-    let workerID = try join(queue)
+    let queue = try open(engine, (1...3).map { device("\($0)", "00aa") })
+    let workerID = try queue.join()
     for id in ["1", "2", "3"] {
       let got = try queue.claim(workerID, room: 9, inOrder: id == "1", at: now)
-      #expect(got.map(\.content.id) == [id])
+      #expect(got.ids == [id])
       try finish(queue, got, by: workerID)
     }
     #expect(try queue.depths(at: now)["shop"]?.ready ?? 0 == 0)
@@ -1250,7 +1210,7 @@ import Testing
     }
     _ = try queue.enqueue(Array(entries.prefix(60)), at: now)
     var rest = entries[60...]
-    var workerIDs = try (0..<3).map { _ in try join(queue) }
+    var workerIDs = try (0..<3).map { _ in try queue.join() }
     var held: [[Entry]] = [[], [], []]
     var ended: [String: [String]] = [:]
     var time = now
@@ -1270,15 +1230,15 @@ import Testing
         // A worker leaves, and another one joins.
         try queue.leave(workerIDs[one], line: "gone", at: time)
         held[one] = []
-        workerIDs[one] = try join(queue)
+        workerIDs[one] = try queue.join()
       case 1, 2:
         guard let entry = held[one].popLast() else { continue }
         try queue.record(
-          [EntryUpdate(entry, [], .deferred(at: time + 300, isRequested: true, line: "429"))],
-          by: workerIDs[one], at: time)
+          entry, [], .deferred(at: time + 300, isRequested: true, line: "429"), by: workerIDs[one],
+          at: time)
       case 3:
         guard let entry = held[one].popLast() else { continue }
-        try queue.record([EntryUpdate(entry, [], .released(at: nil))], by: workerIDs[one], at: time)
+        try queue.record(entry, [], .released(at: nil), by: workerIDs[one], at: time)
       default:
         guard !held[one].isEmpty else { continue }
         let entry = held[one].remove(at: Int.random(in: held[one].indices, using: &random))
@@ -1296,7 +1256,7 @@ import Testing
 
   @Test(arguments: Engine.here) func aFleetSharesItsConnections(_ engine: Engine) throws {
     let queue = try open(engine)
-    let (one, other) = (try join(queue), try join(queue))
+    let (one, other) = (try queue.join(), try queue.join())
     func share(_ workerID: WorkerID, has held: Int, isNeeded: Bool = false) throws -> Int? {
       try queue.leaseConnections(workerID, held: held, wanted: 3, isNeeded: isNeeded, of: 4)
     }
@@ -1320,7 +1280,7 @@ import Testing
     throws
   {
     let queue = try open(engine)
-    let workerIDs = try (0..<3).map { _ in try join(queue) }
+    let workerIDs = try (0..<3).map { _ in try queue.join() }
     func share(_ workerID: Int, has held: Int, isNeeded: Bool) throws -> Int? {
       try queue.leaseConnections(
         workerIDs[workerID], held: held, wanted: 1, isNeeded: isNeeded, of: 1)
@@ -1337,18 +1297,15 @@ import Testing
   }
 
   @Test(arguments: Engine.here) func aDeadLetterKeepsItsStory(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue([entry("a")], at: now)
+    let queue = try open(engine, [entry("a")])
     for _ in 1...2 {
-      let workerID = try join(queue)
+      let workerID = try queue.join()
       _ = try queue.claim(workerID, room: 9, at: now)
       _ = try queue.reclaim(silentSince: now + 1, at: now)
     }
-    let workerID = try join(queue)
-    let got = try queue.claim(workerID, room: 9, at: now)
+    let (workerID, got) = try queue.claimed()
     #expect(got.map(\.deliveries) == [3])
-    try queue.record(
-      [EntryUpdate(got[0], [outcome(0, .dead)], .dead(line: "enough"))], by: workerID, at: now)
+    try queue.record(got[0], [outcome(0, .dead)], .dead(line: "enough"), by: workerID, at: now)
     #expect(try queue.depths(at: now)["shop"]?.dead == 1)
     let history = try place.history(of: "a")
     #expect(history.split(separator: "\n").count == 3, "\(history)")
@@ -1405,7 +1362,7 @@ import Testing
       // Meanwhile others work, as other processes do.
       let other = try self.open(engine)
       #expect(try other.enqueue([self.entry("a")], at: self.now) == 1)
-      #expect(try other.claim(self.join(other), room: 9, at: self.now).count == 1)
+      #expect(try other.claim(other.join(), room: 9, at: self.now).count == 1)
       return SharedToken(text: "slow", made: self.now)
     }
     #expect(made.text == "slow")
@@ -1451,12 +1408,9 @@ import Testing
   }
 
   @Test(arguments: Engine.here) func outcomesAreTrimmedByAge(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue([entry("a"), entry("b")], at: now)
-    let workerID = try join(queue)
-    let got = try queue.claim(workerID, room: 9, at: now)
-    try queue.record([EntryUpdate(got[0], [outcome()], .finished)], by: workerID, at: now)
-    try queue.record([EntryUpdate(got[1], [outcome()], .finished)], by: workerID, at: now + 10)
+    let (queue, workerID, got) = try claimed(engine, [entry("a"), entry("b")])
+    try queue.record(got[0], [outcome()], .finished, by: workerID, at: now)
+    try queue.record(got[1], [outcome()], .finished, by: workerID, at: now + 10)
     #expect(try queue.trim(before: now + 5) == 1)
     #expect(try place.ends() == ["b/0 accepted"])
   }
@@ -1464,11 +1418,8 @@ import Testing
   @Test(arguments: Engine.here) func outcomesOfAnEntryThatIsUnderWayAreNotTrimmed(_ engine: Engine)
     throws
   {
-    let queue = try open(engine)
-    _ = try queue.enqueue([many("m", 3)], at: now)
-    let workerID = try join(queue)
-    let got = try queue.claim(workerID, room: 9, at: now)
-    try queue.record([EntryUpdate(got[0], [outcome(0)], .held)], by: workerID, at: now)
+    let (queue, workerID, got) = try claimed(engine, [many("m", 3)])
+    try queue.record(got[0], [outcome(0)], .held, by: workerID, at: now)
     #expect(try queue.trim(before: now + 5) == 0)
   }
 
@@ -1476,12 +1427,11 @@ import Testing
     _ queue: any QueueEngine, _ id: String, _ token: String, since: Int64, at time: Int64
   ) throws {
     _ = try queue.enqueue([entry(id)], at: now)
-    let workerID = try join(queue)
-    let got = try queue.claim(workerID, room: 9, at: now)
+    let (workerID, got) = try queue.claimed()
     var outcome = PushOutcome(
       position: 0, token: WrittenToken(token), kind: .rejected, reason: "BadDeviceToken")
     (outcome.httpStatus, outcome.badSince) = (400, since)
-    try queue.record([EntryUpdate(got[0], [outcome], .finished)], by: workerID, at: time)
+    try queue.record(got[0], [outcome], .finished, by: workerID, at: time)
     try queue.leave(workerID, line: "done", at: now)
   }
 
@@ -1551,12 +1501,8 @@ import Testing
   }
 
   @Test(arguments: Engine.here) func anOutcomeWithoutThatRefusesNoToken(_ engine: Engine) throws {
-    let queue = try open(engine)
-    _ = try queue.enqueue([entry("a")], at: now)
-    let workerID = try join(queue)
-    let got = try queue.claim(workerID, room: 9, at: now)
-    try queue.record(
-      [EntryUpdate(got[0], [outcome(0, .rejected)], .finished)], by: workerID, at: now)
+    let (queue, workerID, got) = try claimed(engine, [entry("a")])
+    try queue.record(got[0], [outcome(0, .rejected)], .finished, by: workerID, at: now)
     #expect(try queue.badTokens(app: "shop", after: 0, most: 9) == [])
     #expect(try queue.feedback(app: "shop", most: 9) == [])
   }
@@ -1565,8 +1511,7 @@ import Testing
     let queue = try open(engine)
     for number in 1...3 { try refuse(queue, "\(number)", "0\(number)", since: 1, at: now) }
     _ = try queue.enqueue([entry("a"), entry("b")], at: now)
-    let workerID = try join(queue)
-    let got = try queue.claim(workerID, room: 9, at: now)
+    let (workerID, got) = try queue.claimed()
     var good = outcome()
     good.httpStatus = 200
     // An expired entry never reached the service, so it is not a response.
@@ -1609,7 +1554,7 @@ import Testing
       while true {
         let got = try queue.claim(workerID, room: 37, at: time)
         if got.isEmpty { break }
-        lock.withLock { seen += got.map(\.content.id) }
+        lock.withLock { seen += got.ids }
         let outcome = PushOutcome(position: 0, token: "00", kind: .accepted)
         try queue.record(got.map { EntryUpdate($0, [outcome], .finished) }, by: workerID, at: time)
       }

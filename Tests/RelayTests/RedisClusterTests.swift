@@ -12,20 +12,6 @@ extension QueueRules {
 
     init() throws { place = try ClusterPlace() }
 
-    private func entry(_ id: String, app: String = "shop") -> NewEntry {
-      NewEntry(app: app, id: id, token: "00", payload: "{\"aps\":{}}")
-    }
-
-    private func accepted(_ entries: [Entry]) -> [EntryUpdate] {
-      entries.map {
-        EntryUpdate($0, [PushOutcome(position: 0, token: "00", kind: .accepted)], .finished)
-      }
-    }
-
-    private func join(_ queue: any QueueEngine) throws -> WorkerID {
-      try queue.join(app: "shop", named: "a test", at: now)
-    }
-
     /// The slot of the app `shop`, its owner, and another node.
     private func places() throws -> (
       slot: Int, from: RedisClusterServers.Node, to: RedisClusterServers.Node
@@ -49,7 +35,7 @@ extension QueueRules {
       }
       let names = apps.values.sorted()
       #expect(names.count == 3)
-      #expect(try queue.enqueue(names.map { entry("a", app: $0) }, at: now) == 3)
+      #expect(try queue.enqueue(names.map { NewEntry("a", app: $0) }, at: now) == 3)
       let workerIDs = try names.map { try queue.join(app: $0, named: "a test", at: now) }
       let depths = try queue.depths(at: now)
       #expect(depths.keys.sorted() == names)
@@ -57,14 +43,14 @@ extension QueueRules {
       for workerID in workerIDs {
         let got = try queue.claim(workerID, room: 9, at: now)
         #expect(got.map(\.content.app) == [workerID.app])
-        try queue.record(accepted(got), by: workerID, at: now)
+        try queue.record(got.accepted, by: workerID, at: now)
         #expect(try queue.known(["a"], app: workerID.app)["a"]?.outcome != nil)
       }
       for node in cluster.nodes {
         #expect(try cluster.ask(node, "EXISTS", "apns:{\(apps[node.id] ?? "")}:out").number == 1)
       }
       // The workers on each node are silent.
-      #expect(try queue.enqueue(names.map { entry("b", app: $0) }, at: now) == 3)
+      #expect(try queue.enqueue(names.map { NewEntry("b", app: $0) }, at: now) == 3)
       for workerID in workerIDs { #expect(try queue.claim(workerID, room: 9, at: now).count == 1) }
       #expect(try queue.reclaim(silentSince: now + 1, at: now + 2) == 3)
       #expect(try queue.trim(before: now + 1) == 3)
@@ -89,8 +75,8 @@ extension QueueRules {
 
     @Test func whatMovedIsFollowedAndTheMapAskedForOnce() throws {
       let queue = try place.open()
-      let workerID = try join(queue)
-      _ = try queue.enqueue((1...9).map { entry("\($0)") }, at: now)
+      let workerID = try queue.join()
+      _ = try queue.enqueue((1...9).map { NewEntry("\($0)") }, at: now)
       let first = try queue.claim(workerID, room: 3, at: now)
       let (slot, from, to) = try places()
       try cluster.beginMove(slot, from: from, to: to)
@@ -100,11 +86,11 @@ extension QueueRules {
       let before = try asked()
       // A claim is not safe to repeat, but the redirected one was not executed.
       let second = try queue.claim(workerID, room: 3, at: now)
-      #expect(second.map(\.content.id) == ["4", "5", "6"])
+      #expect(second.ids == ["4", "5", "6"])
       #expect(second.map(\.deliveries) == [1, 1, 1])
       let third = try queue.claim(workerID, room: 9, at: now)
       try waitForTheMap(since: before, queue, workerID)
-      try queue.record(accepted(first + second + third), by: workerID, at: now)
+      try queue.record((first + second + third).accepted, by: workerID, at: now)
       #expect(try asked() - before == 1, "the map is asked for once, not for each command")
       #expect(try place.ends().count == 9)
       #expect(try cluster.ask(to, "EXISTS", "apns:{shop}:out").number == 1)
@@ -112,7 +98,7 @@ extension QueueRules {
 
     @Test func manyWhoseSlotMovedAskForTheMapOnce() throws {
       let queue = try place.open()
-      let workerID = try join(queue)
+      let workerID = try queue.join()
       // From then on the map may be requested again.
       let soon = RelayClock.monotonic + 200
       let time = now
@@ -142,8 +128,8 @@ extension QueueRules {
 
     @Test func aSlotIsUsedWhileItMoves() throws {
       let queue = try place.open()
-      let workerID = try join(queue)
-      _ = try queue.enqueue((1...9).map { entry("\($0)") }, at: now)
+      let workerID = try queue.join()
+      _ = try queue.enqueue((1...9).map { NewEntry("\($0)") }, at: now)
       try queue.setAppState("word", "one", app: "shop")
       let (slot, from, to) = try places()
       try cluster.beginMove(slot, from: from, to: to)
@@ -159,7 +145,7 @@ extension QueueRules {
       let time = now
       nonisolated(unsafe) var result: Result<[String], any Error>?
       Thread.detachNewThread {
-        result = Result { try queue.claim(workerID, room: 9, at: time).map(\.content.id) }
+        result = Result { try queue.claim(workerID, room: 9, at: time).ids }
         done.signal()
       }
       let refusals = { try self.refusals("TRYAGAIN") }
@@ -189,32 +175,32 @@ extension QueueRules {
 
     @Test func whoCameToAnotherNodeIsReconciled() throws {
       let queue = try place.open()
-      let workerID = try join(queue)
-      _ = try queue.enqueue([entry("a"), entry("b")], at: now)
-      #expect(try queue.claim(workerID, room: 1, at: now).map(\.content.id) == ["a"])
+      let workerID = try queue.join()
+      _ = try queue.enqueue([NewEntry("a"), NewEntry("b")], at: now)
+      #expect(try queue.claim(workerID, room: 1, at: now).ids == ["a"])
       // As if the reply had been lost with the node: the worker does not know that it holds the
       // entry.
-      #expect(try place.open().claim(workerID, room: 1, at: now).map(\.content.id) == ["b"])
+      #expect(try place.open().claim(workerID, room: 1, at: now).ids == ["b"])
       let (slot, from, to) = try places()
       try cluster.beginMove(slot, from: from, to: to)
       try cluster.moveKeys(slot, from: from, to: to)
       try cluster.endMove(slot, to: to)
       #expect(try queue.renew(workerID, at: now))
       let again = try queue.claim(workerID, room: 9, at: now)
-      #expect(again.map(\.content.id) == ["b"])
+      #expect(again.ids == ["b"])
       #expect(again.map(\.deliveries) == [1])
     }
 
     @Test func whatALostAnswerGaveIsNotAskedForTwice() throws {
       let queue = try place.open()
-      _ = try queue.enqueue([entry("a")], at: now)
-      let workerID = try join(queue)
+      _ = try queue.enqueue([NewEntry("a")], at: now)
+      let workerID = try queue.join()
       for node in cluster.nodes { try cluster.ask(node, "CLIENT", "KILL", "TYPE", "normal") }
       let (_, from, _) = try places()
       let before = try cluster.calls(from, "xreadgroup")
       #expect(throws: (any Error).self) { try queue.claim(workerID, room: 9, at: now) }
       #expect(try cluster.calls(from, "xreadgroup") == before)
-      #expect(try queue.claim(workerID, room: 9, at: now).map(\.content.id) == ["a"])
+      #expect(try queue.claim(workerID, room: 9, at: now).ids == ["a"])
     }
 
     // MARK: Addresses that lead elsewhere

@@ -7,8 +7,8 @@ import Testing
 extension RedisQueueTests {
   @Test func aWorkerOfADeadProcessLosesItsEntriesAtOnce() throws {
     let queue = try place.open()
-    _ = try queue.enqueue([entry("a")], at: now)
-    let workerID = try join(queue)
+    _ = try queue.enqueue([NewEntry("a")], at: now)
+    let workerID = try queue.join()
     #expect(try queue.claim(workerID, room: 9, at: now).count == 1)
     #expect(try queue.reclaim(silentSince: 0, at: now) == 0)
     let other = Process()
@@ -28,7 +28,7 @@ extension RedisQueueTests {
     try say([own[0], own[1], "\(other.processIdentifier)", own[3]])
     #expect(try queue.reclaim(silentSince: 0, at: now) == 1)
     #expect(try !queue.renew(workerID, at: now))
-    #expect(try queue.claim(join(queue), room: 9, at: now).map(\.deliveries) == [2])
+    #expect(try queue.claim(queue.join(), room: 9, at: now).map(\.deliveries) == [2])
   }
 
   @Test func workersOnOneQueueNeverGetTheSameWhileProducersAddAndOneFallsSilent() throws {
@@ -38,7 +38,7 @@ extension RedisQueueTests {
     nonisolated(unsafe) let rules = self
     let time = now
     let lost = try place.open()
-    _ = try lost.enqueue((0..<50).map { entry("held-\($0)") }, at: now)
+    _ = try lost.enqueue((0..<50).map { NewEntry("held-\($0)") }, at: now)
     let silent = try lost.join(app: "shop", named: "silent", at: now - 1000)
     #expect(try lost.claim(silent, room: 50, at: now).count == 50)
     concurrently(5) { number in
@@ -56,7 +56,7 @@ extension RedisQueueTests {
         _ = try queue.reclaim(silentSince: time, at: time)
         let got = try queue.claim(workerID, room: 1 + number * 7, at: time)
         lock.withLock { for entry in got { seen[entry.content.id, default: 0] += 1 } }
-        try queue.record(rules.accepted(got), by: workerID, at: time)
+        try queue.record(got.accepted, by: workerID, at: time)
       }
     }
     #expect(seen.count == count + 50)
@@ -91,9 +91,9 @@ extension RedisQueueTests {
 
   @Test func aReaderKeepsOutcomes() throws {
     let queue = try place.open()
-    _ = try queue.enqueue((1...5).map { entry("\($0)") }, at: now)
-    let workerID = try join(queue)
-    for one in try accepted(queue.claim(workerID, room: 9, at: now)) {
+    _ = try queue.enqueue((1...5).map { NewEntry("\($0)") }, at: now)
+    let workerID = try queue.join()
+    for one in try queue.claim(workerID, room: 9, at: now).accepted {
       try queue.record([one], by: workerID, at: now)
     }
     let numbers = try server.ask("XRANGE", "apns:{shop}:out", "-", "+").list.compactMap {
@@ -113,17 +113,17 @@ extension RedisQueueTests {
     #expect(try queue.trim(before: now + 1) == 1)
     #expect(try place.ends() == ["4/0 accepted", "5/0 accepted"])
     // An ID is known until its outcome is removed.
-    #expect(try queue.enqueue((1...5).map { entry("\($0)") }, at: now) == 3)
+    #expect(try queue.enqueue((1...5).map { NewEntry("\($0)") }, at: now) == 3)
   }
 
   @Test func goneDevicesKeepTheirLatestTime() throws {
     let queue = try place.open()
-    _ = try queue.enqueue([entry("a"), entry("b")], at: now)
-    let workerID = try join(queue)
+    _ = try queue.enqueue([NewEntry("a"), NewEntry("b")], at: now)
+    let workerID = try queue.join()
     for (entry, since) in zip(try queue.claim(workerID, room: 9, at: now), [7, 5] as [Int64]) {
       var outcome = PushOutcome(position: 0, token: "00", kind: .rejected, reason: "Unregistered")
       outcome.goneSince = since
-      try queue.record([EntryUpdate(entry, [outcome], .finished)], by: workerID, at: now)
+      try queue.record(entry, [outcome], .finished, by: workerID, at: now)
     }
     #expect(
       try server.ask("ZRANGE", "apns:{shop}:gone", "0", "-1", "WITHSCORES").list.map(\.text) == [

@@ -10,20 +10,6 @@ import Testing
 
   init() throws { place = try RedisPlace() }
 
-  func entry(_ id: String) -> NewEntry {
-    NewEntry(app: "shop", id: id, token: "00", payload: "{\"aps\":{}}")
-  }
-
-  func accepted(_ entries: [Entry]) -> [EntryUpdate] {
-    entries.map {
-      EntryUpdate($0, [PushOutcome(position: 0, token: "00", kind: .accepted)], .finished)
-    }
-  }
-
-  func join(_ queue: any QueueEngine) throws -> WorkerID {
-    try queue.join(app: "shop", named: "a test", at: now)
-  }
-
   /// Adds an entry as a client in any language would.
   func add(_ fields: String...) throws {
     var command = RedisCommand("XADD", "apns:{shop}:in", "*")
@@ -44,8 +30,8 @@ import Testing
       for field in fields + ["payload", "{}"] { command.add(field) }
       _ = try connection.demand(command)
     }
-    let got = try queue.claim(try join(queue), room: 9, at: now)
-    #expect(got.map(\.content.id) == ["u", "n", "wrong", "no", "b"])
+    let got = try queue.claim(try queue.join(), room: 9, at: now)
+    #expect(got.ids == ["u", "n", "wrong", "no", "b"])
     #expect(got.map(\.content.lane) == [.urgent, .normal, .normal, .normal, .bulk])
     #expect(
       got.map(\.fault) == [
@@ -60,7 +46,7 @@ import Testing
     try add("id", "b", "token", "00", "payload", "{}", "campaign", "")
     try add(
       "id", "c", "token", "00", "payload", "{}", "campaign", String(repeating: "x", count: 65))
-    let got = try queue.claim(try join(queue), room: 9, at: now)
+    let got = try queue.claim(try queue.join(), room: 9, at: now)
     #expect(got.map(\.content.campaign) == ["sale", nil, nil])
     #expect(got.map(\.fault) == [nil, nil, "campaign does not have 1 to 64 characters"])
   }
@@ -76,8 +62,7 @@ import Testing
       try add("id", id, "token", "00", "payload", "{}", "due", due)
     }
     try add("id", "later", "token", "01", "payload", "{}")
-    let workerID = try join(queue)
-    let got = try queue.claim(workerID, room: 99, at: now)
+    let (workerID, got) = try queue.claimed(room: 99, at: now)
     let wrong = "due is in UNIX milliseconds, at most a year ahead"
     #expect(
       Dictionary(uniqueKeysWithValues: got.map { ($0.content.id, $0.fault ?? "") }) == [
@@ -85,18 +70,17 @@ import Testing
         "inf": "due must be a whole number",
       ])
     let later = try queue.claim(workerID, room: 99, at: now + 61_000)
-    #expect(later.map(\.content.id) == ["later"] && later.first?.content.token == "00")
+    #expect(later.ids == ["later"] && later.first?.content.token == "00")
   }
 
   // MARK: A Redis that loses writes
 
-  private let list = NewEntry(
-    app: "shop", id: "a", tokens: "[\"00\",\"01\",\"02\"]", payload: "{}")
+  private let list = NewEntry(app: "shop", id: "a", tokens: "[\"00\",\"01\",\"02\"]", payload: "{}")
 
   private func claimTheList() throws -> (any QueueEngine, WorkerID, Entry) {
     let queue = try place.open()
     _ = try queue.enqueue([list], at: now)
-    let workerID = try join(queue)
+    let workerID = try queue.join()
     return (queue, workerID, try #require(queue.claim(workerID, room: 9, at: now).first))
   }
 
@@ -107,17 +91,17 @@ import Testing
   /// With appendfsync everysec a killed Redis may lose confirmed writes.
   @Test func outcomesThatRedisForgotAreMadeAgain() throws {
     let (queue, workerID, entry) = try claimTheList()
-    try queue.record([EntryUpdate(entry, accepted(0), .held)], by: workerID, at: now)
+    try queue.record(entry, accepted(0), .held, by: workerID, at: now)
     let number = try #require(
       server.ask("XRANGE", "apns:{shop}:in", "-", "+").list.first?.list.first?.text)
     try server.ask("DEL", "apns:{shop}:out")
     try server.ask("HSET", "apns:{shop}:ids", "a", "\(number)||")
-    try queue.record([EntryUpdate(entry, accepted(1, 2), .finished)], by: workerID, at: now)
+    try queue.record(entry, accepted(1, 2), .finished, by: workerID, at: now)
     #expect(try place.ends() == ["a/1 accepted", "a/2 accepted"])
     let again = try #require(queue.claim(workerID, room: 9, at: now).first)
     #expect(again.resolved == [1, 2])
     #expect(again.deliveries == 2)
-    try queue.record([EntryUpdate(again, accepted(0), .finished)], by: workerID, at: now)
+    try queue.record(again, accepted(0), .finished, by: workerID, at: now)
     #expect(try place.ends().sorted() == ["a/0 accepted", "a/1 accepted", "a/2 accepted"])
     #expect(try queue.claim(workerID, room: 9, at: now) == [])
   }
@@ -135,17 +119,17 @@ import Testing
       } else {
         try server.ask("XGROUP", "SETID", "apns:{shop}:in", "relay", "0")
       }
-      try queue.record([EntryUpdate(entry, accepted(0, 2), .held)], by: workerID, at: now)
+      try queue.record(entry, accepted(0, 2), .held, by: workerID, at: now)
       #expect(try queue.known(["a"], app: "shop")["a"]?.outcome != nil)
       // There may be two entries then; one of them is processed.
       #expect(try queue.enqueue([list], at: now) == 1)
 
       let other = try place.open()
-      let again = try #require(other.claim(try join(other), room: 9, at: now).first)
+      let again = try #require(other.claim(try other.join(), room: 9, at: now).first)
       #expect(again.resolved == [0, 2])
-      try other.record([EntryUpdate(again, accepted(1), .finished)], by: workerID, at: now)
+      try other.record(again, accepted(1), .finished, by: workerID, at: now)
       // The first worker does not know that.
-      try queue.record([EntryUpdate(entry, accepted(1), .finished)], by: workerID, at: now)
+      try queue.record(entry, accepted(1), .finished, by: workerID, at: now)
       #expect(try place.ends().sorted() == ["a/0 accepted", "a/1 accepted", "a/2 accepted"])
       #expect(try queue.claim(workerID, room: 9, at: now) == [])
       #expect(try queue.depths(at: now)["shop"] == QueueDepth())
@@ -158,7 +142,7 @@ import Testing
   @Test func outcomesOfAnEntryThatRedisForgotGoOneDay() throws {
     let (queue, workerID, entry) = try claimTheList()
     try server.ask("DEL", "apns:{shop}:ids", "apns:{shop}:in")
-    try queue.record([EntryUpdate(entry, accepted(0), .held)], by: workerID, at: now)
+    try queue.record(entry, accepted(0), .held, by: workerID, at: now)
     #expect(try queue.trim(before: now + 1000) == 1)
     #expect(try server.ask("EXISTS", "apns:{shop}:ids").number == 0)
   }
@@ -166,9 +150,9 @@ import Testing
   /// As after a claim by a worker whose lease had expired: one batch has two updates of one entry.
   @Test func anEntryThatAWorkerHasTwiceEndsOnce() throws {
     let queue = try place.open()
-    _ = try queue.enqueue([entry("a"), entry("b")], at: now)
-    let workerID = try join(queue)
-    let got = accepted(try queue.claim(workerID, room: 9, at: now))
+    _ = try queue.enqueue([NewEntry("a"), NewEntry("b")], at: now)
+    let workerID = try queue.join()
+    let got = try queue.claim(workerID, room: 9, at: now).accepted
     var later = got[0]
     later.disposition = .deferred(at: now, isRequested: false, line: "a test")
     later.outcomes = []
@@ -184,16 +168,15 @@ import Testing
     // Before the first relay.
     for _ in 1...2 { try add("id", "a", "token", "00", "payload", "{}", "priority", "5") }
     try add("token", "00", "payload", "{}", "trace", "its writer's own")
-    let workerID = try join(queue)
-    let got = try queue.claim(workerID, room: 9, at: now)
+    let (workerID, got) = try queue.claimed()
     #expect(got.count == 2)
     #expect(got.first?.content.priority == 5)
     #expect(got.compactMap(\.fault) == [])
     try add("id", "a", "token", "00", "payload", "{}")
     #expect(try queue.claim(workerID, room: 9, at: now) == [])
-    try queue.record(accepted(got), by: workerID, at: now)
+    try queue.record(got.accepted, by: workerID, at: now)
     try add("id", "a", "token", "00", "payload", "{}")
-    #expect(try queue.enqueue([entry("a")], at: now) == 0)
+    #expect(try queue.enqueue([NewEntry("a")], at: now) == 0)
     #expect(try queue.claim(workerID, room: 9, at: now) == [])
     #expect(try queue.depths(at: now)["shop"] == QueueDepth())
     #expect(try server.ask("XLEN", "apns:{shop}:in").number == 0)
@@ -218,8 +201,7 @@ import Testing
     badID.add([0xED, 0xA0, 0x80])
     _ = try RedisConnection(server.address).demand(badID)
     try add("id", "good", "token", "00", "payload", "{}")
-    let workerID = try join(queue)
-    let got = try queue.claim(workerID, room: 100, at: now)
+    let (workerID, got) = try queue.claimed(room: 100)
     #expect(got.count == 12)
     // As a worker processes them.
     let rules = DeliveryRules(deliveries: 5, tries: 5, delivery: .atLeastOnce)
@@ -231,7 +213,7 @@ import Testing
       } else {
         #expect(entry.content.id == "good")
         #expect(!rules.refuses(held, now: now))
-        updates += accepted([entry])
+        updates += [entry].accepted
       }
     }
     try queue.record(updates, by: workerID, at: now)
@@ -257,7 +239,7 @@ import Testing
   @Test(arguments: [false, true]) func aQueueWithOldKeysKeepsEverything(_ hasBoth: Bool) throws {
     let queue = try place.open()
     try add("id", "a", "token", "00", "payload", "{}")
-    let workerID = try join(queue)
+    let workerID = try queue.join()
     func deferOnce(at time: Int64, by workerID: WorkerID) throws {
       let got = try queue.claim(workerID, room: 9, at: time)
       try queue.record(
@@ -281,7 +263,7 @@ import Testing
     }
 
     let next = try place.open()
-    let worker = try join(next)
+    let worker = try next.join()
     #expect(worker.number > workerID.number)
     let got = try next.claim(worker, room: 9, at: now + 1)
     #expect(got.map(\.deferrals) == [hasBoth ? 2 : 1])
@@ -309,7 +291,7 @@ import Testing
   @Test func aClaimThatComesLateIsVoid() throws {
     let queue = try #require(try place.open() as? RedisQueue)
     try add("id", "a", "token", "00", "payload", "{}")
-    let workerID = try join(queue)
+    let workerID = try queue.join()
     func held(after script: RedisScript, _ words: String...) throws -> Int? {
       _ = try queue.run(script, app: "shop") { command in
         for word in ["\(workerID.number)"] + words { command.add(word) }
@@ -347,8 +329,7 @@ import Testing
     let stored = try server.ask("XRANGE", "apns:{shop}:in", "-", "+").list.first?.list.first?.text
     for (answers, most) in [("9223372036854775807", 1 << 31), ("-9223372036854775808", 0)] {
       _ = try server.ask("HSET", "apns:{shop}:deferrals", try #require(stored), answers)
-      let workerID = try join(queue)
-      let got = try queue.claim(workerID, room: 9, at: now)
+      let (workerID, got) = try queue.claimed()
       #expect(got.map(\.deferrals) == [most])
       let held = HeldEntry(try #require(got.first))
       _ = DeliveryRules(deliveries: 5, tries: 5, delivery: .atLeastOnce).refuses(held, now: now)
@@ -364,12 +345,12 @@ import Testing
   @Test func nothingIsLostWhenRedisIsKilled() throws {
     let queue = try place.open()
     let ids = (1...300).map { "id-\($0)" }
-    _ = try queue.enqueue(ids.map { entry($0) }, at: now)
-    let workerID = try join(queue)
+    _ = try queue.enqueue(ids.map { NewEntry($0) }, at: now)
+    let workerID = try queue.join()
     let first = try queue.claim(workerID, room: 100, at: now)
-    try queue.record(accepted(Array(first.prefix(40))), by: workerID, at: now)
+    try queue.record(Array(first.prefix(40)).accepted, by: workerID, at: now)
     server.kill()
-    let held = accepted(Array(first.dropFirst(40)))
+    let held = Array(first.dropFirst(40)).accepted
     let fault = try #require(throws: RelayFault.self) {
       try queue.record(held, by: workerID, at: now)
     }
@@ -383,10 +364,10 @@ import Testing
       let got = try queue.claim(workerID, room: 100, at: now)
       if got.isEmpty { break }
       #expect(got.map(\.deliveries) == got.map { _ in 1 })
-      try queue.record(accepted(got), by: workerID, at: now)
+      try queue.record(got.accepted, by: workerID, at: now)
     }
     #expect(try place.ends().sorted() == ids.map { "\($0)/0 accepted" }.sorted())
-    #expect(try queue.enqueue(ids.map { entry($0) }, at: now) == 0)
+    #expect(try queue.enqueue(ids.map { NewEntry($0) }, at: now) == 0)
   }
 
   /// Waits for the reconnect backoff after a failure.
@@ -404,8 +385,8 @@ import Testing
 
   @Test func whoCouldNotBeHeardIsNotSilent() throws {
     let queue = try place.open()
-    _ = try queue.enqueue([entry("a")], at: now)
-    #expect(try queue.claim(join(queue), room: 9, at: now).count == 1)
+    _ = try queue.enqueue([NewEntry("a")], at: now)
+    #expect(try queue.claim(queue.join(), room: 9, at: now).count == 1)
     server.kill()
     #expect(throws: (any Error).self) { try queue.check() }
     try server.start()
@@ -418,33 +399,32 @@ import Testing
 
   @Test func whatALostAnswerGaveComesAgainAtOnce() throws {
     let queue = try place.open()
-    _ = try queue.enqueue([entry("a"), entry("b"), entry("c")], at: now)
-    let workerID = try join(queue)
+    _ = try queue.enqueue([NewEntry("a"), NewEntry("b"), NewEntry("c")], at: now)
+    let workerID = try queue.join()
     let own = try queue.claim(workerID, room: 1, at: now)
-    #expect(own.map(\.content.id) == ["a"])
+    #expect(own.ids == ["a"])
     // Another connection gets the reply to this claim; to the worker it is lost.
-    #expect(try place.open().claim(workerID, room: 1, at: now).map(\.content.id) == ["b"])
+    #expect(try place.open().claim(workerID, room: 1, at: now).ids == ["b"])
     try server.ask("CLIENT", "KILL", "TYPE", "normal")
     #expect(throws: (any Error).self) { try queue.claim(workerID, room: 9, at: now) }
     let again = try queue.claim(workerID, room: 9, at: now)
-    #expect(again.map(\.content.id) == ["b", "c"])
+    #expect(again.ids == ["b", "c"])
     #expect(again.map(\.deliveries) == [1, 1])
   }
 
   @Test func aBatchThatIsRecordedTwiceCountsOnce() throws {
     let queue = try place.open()
-    _ = try queue.enqueue([entry("a"), entry("b"), entry("c")], at: now)
-    let workerID = try join(queue)
-    let got = try queue.claim(workerID, room: 9, at: now)
+    _ = try queue.enqueue([NewEntry("a"), NewEntry("b"), NewEntry("c")], at: now)
+    let (workerID, got) = try queue.claimed()
     let batch =
-      accepted([got[0]]) + [
+      [got[0]].accepted + [
         EntryUpdate(got[1], [], .deferred(at: now + 5, isRequested: true, line: "429")),
         EntryUpdate(got[2], [], .released(at: nil)),
       ]
     try queue.record(batch, by: workerID, at: now)
     try queue.record(batch, by: workerID, at: now)
     let again = try queue.claim(workerID, room: 9, at: now + 5)
-    #expect(again.map(\.content.id).sorted() == ["b", "c"])
+    #expect(again.ids.sorted() == ["b", "c"])
     #expect(again.first { $0.content.id == "b" }?.deferrals == 1)
     // An outcome of an earlier delivery does not affect this one.
     try queue.record([batch[1]], by: workerID, at: now + 5)
@@ -454,20 +434,19 @@ import Testing
 
   @Test func nothingIsRecordedOfABatchThatFails() throws {
     let queue = try place.open()
-    _ = try queue.enqueue([entry("a")], at: now)
-    let workerID = try join(queue)
-    let got = try queue.claim(workerID, room: 9, at: now)
+    _ = try queue.enqueue([NewEntry("a")], at: now)
+    let (workerID, got) = try queue.claimed()
     try server.ask("SET", "apns:{shop}:gone", "of another type")
-    #expect(fault { try queue.record(accepted(got), by: workerID, at: now) }.contains("WRONGTYPE"))
+    #expect(fault { try queue.record(got.accepted, by: workerID, at: now) }.contains("WRONGTYPE"))
     #expect(try place.ends() == [])
     try server.ask("DEL", "apns:{shop}:gone")
-    try queue.record(accepted(got), by: workerID, at: now)
+    try queue.record(got.accepted, by: workerID, at: now)
     #expect(try place.ends() == ["a/0 accepted"])
   }
 
   @Test func aRedisThatForgotEverythingIsUsedAnew() throws {
     let queue = try place.open()
-    let workerID = try join(queue)
+    let workerID = try queue.join()
     try server.ask("SCRIPT", "FLUSH")
     #expect(try queue.renew(workerID, at: now))
     try server.ask("FLUSHALL")
@@ -476,7 +455,7 @@ import Testing
     let next = try queue.join(app: "shop", named: "next", at: now + 1)
     // Another worker's ID, so that neither keeps the other's entries.
     #expect(try !queue.knows(workerID) && queue.knows(next))
-    _ = try queue.enqueue([entry("a")], at: now)
+    _ = try queue.enqueue([NewEntry("a")], at: now)
     #expect(try queue.claim(next, room: 9, at: now).count == 1)
   }
 

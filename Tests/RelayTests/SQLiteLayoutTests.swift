@@ -95,16 +95,13 @@ import Testing
     #expect(
       try place.strings("SELECT deferrals || history FROM entries WHERE id = 'waits'")
         == ["2long ago"])
-    let workerID = try queue.join(app: "shop", named: "test", at: now)
-    let got = try queue.claim(workerID, room: 9, at: now)
-    #expect(got.map(\.content.id) == ["held", "later", "waits"])
+    let (workerID, got) = try queue.claimed()
+    #expect(got.ids == ["held", "later", "waits"])
     #expect(got.allSatisfy { $0.content.lane == .normal })
     #expect(got.first?.resolved.contains(0) == true)
     #expect(try queue.depths(at: now)["shop"]?.dead == 1)
     let broadcast = NewEntry(app: "shop", id: "b", channel: "AQID", payload: "{}")
-    #expect(
-      try queue.enqueue(
-        [broadcast, NewEntry(app: "shop", id: "waits", token: "00", payload: "{}")], at: now) == 1)
+    #expect(try queue.enqueue([broadcast, NewEntry("waits")], at: now) == 1)
     // No number is used twice: dead letters keep theirs.
     #expect(try queue.claim(workerID, room: 9, at: now).map(\.number) == [5])
     try queue.record(
@@ -145,17 +142,15 @@ import Testing
     let queue = try place.open()
     #expect(try place.strings(all) == before)
     func add(_ ids: String...) throws -> Int {
-      try queue.enqueue(
-        ids.map { NewEntry(app: "shop", id: $0, token: "00", payload: "{}") }, at: now)
+      try queue.enqueue(ids.map { NewEntry($0) }, at: now)
     }
     #expect(try add("half", "ended", "twice", "late") == 0)
     let letters = try queue.deadLetters(app: "shop", ids: [], after: "", most: 9)
     #expect(letters.map(\.devices) == [0, 1, 1, 0])
     #expect(try queue.retry(letters, app: "shop", at: now) == ["2000": 1, "3000": 1])
     #expect(try add("free") == 1)
-    let workerID = try queue.join(app: "shop", named: "test", at: now)
-    let got = try queue.claim(workerID, room: 9, at: now)
-    #expect(got.map(\.content.id) == ["half", "twice", "late", "free"])
+    let (_, got) = try queue.claimed()
+    #expect(got.ids == ["half", "twice", "late", "free"])
     #expect(got.map(\.resolved) == [[1], [], [], []])
     // An entry that waits keeps the outcomes that it has.
     #expect(try queue.trim(before: now) == 2)
@@ -172,8 +167,7 @@ import Testing
         VALUES (1000, 'shop', 'dead', '00', '{}', 'urgent', 1, 5, 2);
       """)
     let queue = try place.open()
-    let workerID = try queue.join(app: "shop", named: "test", at: now)
-    let got = try queue.claim(workerID, room: 9, at: now)
+    let (_, got) = try queue.claimed()
     #expect(got.map(\.content.lane) == [.bulk])
     #expect(got.map(\.content.campaign) == [nil])
     #expect(try place.laneOfTheDead() == "urgent")

@@ -12,9 +12,9 @@ import Testing
 
   @Test func aWorkerOfADeadProcessLosesItsEntriesAtOnce() throws {
     let queue = try place.open()
-    _ = try queue.enqueue([NewEntry(app: "shop", id: "a", token: "00", payload: "{}")], at: now)
+    _ = try queue.enqueue([NewEntry("a")], at: now)
     var other: (any QueueEngine)? = try place.open()
-    let workerID = try other!.join(app: "shop", named: "other", at: now)
+    let workerID = try other!.join()
     #expect(try other!.claim(workerID, room: 9, at: now).count == 1)
     #expect(try queue.reclaim(silentSince: 0, at: now) == 0)
     // Its locks end with its open files, as those of a killed process do.
@@ -35,7 +35,7 @@ import Testing
         try DatabaseQueue(path: place.file).write { try $0.execute(sql: add) }
       }
     }
-    #expect(try queue.claim(queue.join(app: "shop", named: "t", at: now), room: 9, at: now) == [])
+    #expect(try queue.claim(queue.join(), room: 9, at: now) == [])
   }
 
   @Test func aNewFileIsItsUsersAlone() throws {
@@ -52,14 +52,9 @@ import Testing
 
   @Test func aReaderKeepsOutcomes() throws {
     let queue = try place.open()
-    _ = try queue.enqueue(
-      (1...3).map { NewEntry(app: "shop", id: "\($0)", token: "00", payload: "{}") }, at: now)
-    let workerID = try queue.join(app: "shop", named: "test", at: now)
-    let outcome = PushOutcome(position: 0, token: "00", kind: .accepted)
-    try queue.record(
-      queue.claim(workerID, room: 9, at: now).map { EntryUpdate($0, [outcome], .finished) },
-      by: workerID,
-      at: now)
+    _ = try queue.enqueue((1...3).map { NewEntry("\($0)") }, at: now)
+    let workerID = try queue.join()
+    try queue.record(queue.claim(workerID, room: 9, at: now).accepted, by: workerID, at: now)
     try DatabaseQueue(path: place.file).write {
       try $0.execute(sql: "INSERT INTO readers VALUES ('reports', 1)")
     }
@@ -81,7 +76,7 @@ import Testing
       }
     }
     func finish(_ kind: PushOutcome.Kind = .accepted) throws {
-      let workerID = try queue.join(app: "shop", named: "test", at: now)
+      let workerID = try queue.join()
       var outcome = PushOutcome(position: 0, token: "00", kind: kind)
       if kind == .accepted { outcome.httpStatus = 200 }
       try queue.record(
@@ -116,8 +111,7 @@ import Testing
   @Test func aClaimHasItsEntriesAlone() throws {
     let queue = try place.open()
     func add(_ ids: ClosedRange<Int>) throws {
-      _ = try queue.enqueue(
-        ids.map { NewEntry(app: "shop", id: "\($0)", token: "00", payload: "{}") }, at: now)
+      _ = try queue.enqueue(ids.map { NewEntry("\($0)") }, at: now)
     }
     func held() throws -> [String] {
       try place.strings(
@@ -126,16 +120,13 @@ import Testing
           JOIN entries USING (number) ORDER BY number
         """)
     }
-    func end(_ entry: Entry) -> EntryUpdate {
-      EntryUpdate(entry, [PushOutcome(position: 0, token: "00", kind: .accepted)], .finished)
-    }
     try add(1...9)
-    let one = try queue.join(app: "shop", named: "test", at: now)
-    let other = try queue.join(app: "shop", named: "test", at: now)
+    let one = try queue.join()
+    let other = try queue.join()
     var got = try queue.claim(one, room: 3, at: now)
     let others = try queue.claim(other, room: 2, at: now)
     got += try queue.claim(one, room: 1, at: now) + queue.claim(one, room: 1, at: now)
-    #expect(got.map(\.content.id) == ["1", "2", "3", "6", "7"])
+    #expect(got.ids == ["1", "2", "3", "6", "7"])
     #expect(
       try held()
         == ["1", "2", "3", "4", "5", "6", "7"].map {
@@ -149,14 +140,14 @@ import Testing
     #expect(try queue.depths(at: now)["shop"]?.claimed == 7)
     #expect(try queue.depths(at: now)["shop"]?.ready == 2)
     // What comes back is not held, although claims surround it.
-    try queue.record([EntryUpdate(got[1], [], .released(at: nil))], by: one, at: now)
+    try queue.record(got[1], [], .released(at: nil), by: one, at: now)
     try place.write("UPDATE entries SET due = 0, lane = 'normal' WHERE id IN ('2', '8')")
     #expect(try held().count == 6)
-    #expect(try queue.claim(other, room: 9, at: now).map(\.content.id) == ["9", "2", "8"])
+    #expect(try queue.claim(other, room: 9, at: now).ids == ["9", "2", "8"])
     // A claim ends with its last entry.
-    try queue.record([got[0], got[4]].map(end), by: one, at: now)
+    try queue.record([got[0], got[4]].accepted, by: one, at: now)
     #expect(try place.strings("SELECT first || ' ' || last FROM claims") == ["1 3", "4 5", "6 7"])
-    try queue.record([end(got[3])], by: one, at: now)
+    try queue.record([got[3]].accepted, by: one, at: now)
     #expect(try place.strings("SELECT first || ' ' || last FROM claims") == ["1 3", "4 5"])
     try queue.leave(other, line: "gone", at: now)
     #expect(
@@ -164,8 +155,8 @@ import Testing
         == ["2 1", "3 0", "4 1", "5 1", "8 1", "9 1"])
     #expect(try held() == ["3 \(one.number) 1"])
     let back = try queue.claim(one, room: 9, at: now)
-    #expect(back.map(\.content.id) == ["9", "2", "4", "5", "8"])
-    try queue.record((back + [got[2]] + others).map(end), by: one, at: now)
+    #expect(back.ids == ["9", "2", "4", "5", "8"])
+    try queue.record((back + [got[2]] + others).accepted, by: one, at: now)
     #expect(try place.strings("SELECT id FROM entries") == [])
     #expect(try place.strings("SELECT first FROM claims") == [])
     #expect(try place.ends().count == 9)
@@ -174,17 +165,13 @@ import Testing
   /// Statements of many rows treat each row as its own statement would.
   @Test func manyOutcomesTogetherCountOnce() throws {
     let queue = try place.open()
-    _ = try queue.enqueue(
-      (1...70).map { NewEntry(app: "shop", id: "\($0)", token: "00", payload: "{}") }, at: now)
-    let workerID = try queue.join(app: "shop", named: "test", at: now)
-    let got = try queue.claim(workerID, room: 99, at: now)
+    _ = try queue.enqueue((1...70).map { NewEntry("\($0)") }, at: now)
+    let (workerID, got) = try queue.claimed(room: 99)
     #expect(got.map(\.deliveries) == .init(repeating: 1, count: 70))
     #expect(
       try place.strings("SELECT DISTINCT worker || ' ' || deliveries FROM held")
         == ["\(workerID.number) 1"])
-    let ends = got.map {
-      EntryUpdate($0, [PushOutcome(position: 0, token: "00", kind: .accepted)], .finished)
-    }
+    let ends = got.accepted
     // One becomes a dead letter, and comes back with another number.
     var dead = ends[40]
     (dead.outcomes[0].kind, dead.disposition) = (.dead, .dead(line: "died"))
@@ -208,10 +195,9 @@ import Testing
     let apps = (0..<240).map { $0 / together % 2 == 0 ? "shop" : "news" }
     _ = try queue.enqueue(
       apps.enumerated().map { NewEntry(app: $1, id: "\($0)", token: "00", payload: "{}") }, at: now)
-    let workerID = try queue.join(app: "shop", named: "test", at: now)
-    let got = try queue.claim(workerID, room: 999, at: now)
+    let (workerID, got) = try queue.claimed(room: 999)
     let own = apps.indices.filter { apps[$0] == "shop" }
-    #expect(got.map(\.content.id) == own.map { "\($0)" })
+    #expect(got.ids == own.map { "\($0)" })
     #expect(
       try place.strings(
         "SELECT app || held.worker || held.deliveries FROM held JOIN entries USING (number)")
@@ -236,13 +222,12 @@ import Testing
 
   @Test func goneDevicesKeepTheirLatestTime() throws {
     let queue = try place.open()
-    _ = try queue.enqueue(
-      ["a", "b"].map { NewEntry(app: "shop", id: $0, token: "00", payload: "{}") }, at: now)
-    let workerID = try queue.join(app: "shop", named: "test", at: now)
+    _ = try queue.enqueue(["a", "b"].map { NewEntry($0) }, at: now)
+    let workerID = try queue.join()
     for (entry, since) in zip(try queue.claim(workerID, room: 9, at: now), [7, 5] as [Int64]) {
       var outcome = PushOutcome(position: 0, token: "00", kind: .rejected, reason: "Unregistered")
       outcome.goneSince = since
-      try queue.record([EntryUpdate(entry, [outcome], .finished)], by: workerID, at: now)
+      try queue.record(entry, [outcome], .finished, by: workerID, at: now)
     }
     #expect(try place.strings("SELECT app || token || since FROM gone") == ["shop007"])
   }
@@ -259,15 +244,15 @@ import Testing
     func change(_ name: String, _ act: (String) throws -> Void) throws {
       let place = try SQLitePlace()
       let queue = try place.open()
-      let workerID = try queue.join(app: "shop", named: "test", at: now)
-      _ = try queue.enqueue([NewEntry(app: "shop", id: "a", token: "00", payload: "{}")], at: now)
+      let workerID = try queue.join()
+      _ = try queue.enqueue([NewEntry("a")], at: now)
       try queue.check()
       try act(place.file + name)
       let words = "\(place.file)\(name): it was removed or replaced"
       #expect(fault { try queue.check() }.hasPrefix(words))
       #expect(
         fault {
-          try queue.enqueue([NewEntry(app: "shop", id: "b", token: "00", payload: "{}")], at: now)
+          try queue.enqueue([NewEntry("b")], at: now)
         }.hasPrefix(words))
       #expect(fault { try queue.claim(workerID, room: 9, at: now) }.hasPrefix(words))
     }

@@ -87,34 +87,26 @@ import Testing
   }
 
   @Test func whatIsNoTokenIsSaid() throws {
-    try assertFault("true", "its output is empty")
-    try assertFault(
-      "echo hello",
-      "its token cannot be used: not a JSON Web Token: three base64url parts separated by dots"
-    )
-    try assertFault(
-      "echo bearer \(jwt())",
-      "its token cannot be used: not a JSON Web Token: three base64url parts separated by dots"
-    )
-    try assertFault(
-      "echo a.b.c", "its token cannot be used: its parts are not base64url-encoded JSON")
-    try assertFault("printf '\\377'", "its output is not UTF-8")
-    try assertFault("head -c 5000 /dev/zero", "it printed more than 4096 bytes")
-    try assertFault("yes", "it printed more than 4096 bytes")
-    try assertFault(
-      "head -c 1001 /dev/zero | tr '\\0' a", "its token cannot be used: it has more than 1000 bytes"
-    )
-    try assertFault(
-      "echo \(jwt(#"{"alg":"RS256","kid":"ABC123DEFG"}"#))",
-      "its token cannot be used: its alg is not ES256")
-    try assertFault(
-      "echo \(jwt(#"{"alg":"ES256"}"#))", "its token cannot be used: it has no kid, the key ID")
-    try assertFault(
-      "echo \(jwt(age: 3400))",
-      "its token cannot be used: it is 56 minutes old, and APNs accepts none after 60")
-    try assertFault(
-      "echo \(jwt(iss: "OTHER12345"))",
-      "its token is for another key or team: iss is 'OTHER12345', not 'DEF123GHIJ'")
+    let noJWT = "not a JSON Web Token: three base64url parts separated by dots"
+    for (script, said) in [
+      ("true", "its output is empty"),
+      ("printf '\\377'", "its output is not UTF-8"),
+      ("head -c 5000 /dev/zero", "it printed more than 4096 bytes"),
+      ("yes", "it printed more than 4096 bytes"),
+      (
+        "echo \(jwt(iss: "OTHER12345"))",
+        "its token is for another key or team: iss is 'OTHER12345', not 'DEF123GHIJ'"
+      ),
+    ] { try assertFault(script, said) }
+    for (script, said) in [
+      ("echo hello", noJWT),
+      ("echo bearer \(jwt())", noJWT),
+      ("echo a.b.c", "its parts are not base64url-encoded JSON"),
+      ("head -c 1001 /dev/zero | tr '\\0' a", "it has more than 1000 bytes"),
+      ("echo \(jwt(#"{"alg":"RS256","kid":"ABC123DEFG"}"#))", "its alg is not ES256"),
+      ("echo \(jwt(#"{"alg":"ES256"}"#))", "it has no kid, the key ID"),
+      ("echo \(jwt(age: 3400))", "it is 56 minutes old, and APNs accepts none after 60"),
+    ] { try assertFault(script, "its token cannot be used: " + said) }
     #expect(
       fault { try program("echo \(jwt(age: -3600))").token(.first) }.contains(
         "ahead of this machine's clock"))

@@ -24,7 +24,7 @@ extension QueueRules {
 
   private func tell(_ queue: any QueueEngine, _ ids: [String]) throws {
     _ = try queue.enqueue(ids.map { entry($0) }, at: now)
-    let workerID = try join(queue)
+    let workerID = try queue.join()
     let updates = try queue.claim(workerID, room: 99, at: now).map {
       EntryUpdate($0, [outcome(0, .accepted)], .finished)
     }
