@@ -16,7 +16,8 @@ import libapns
 import libapns.aio
 import pytest
 from swallowing import Swallowing
-from test_http2 import HAS_HTTP2
+from test_client import nowhere  # noqa: F401
+from test_http2 import HAS_HTTP2, needs_http2
 
 TOKEN = bytes(range(32))
 HELLO = {"aps": {"alert": "Hello"}}
@@ -49,12 +50,7 @@ def run(request):
     return run
 
 
-@pytest.fixture(
-    params=[
-        "binary",
-        pytest.param("http2", marks=pytest.mark.skipif(not HAS_HTTP2, reason="without HTTP/2")),
-    ]
-)
+@pytest.fixture(params=["binary", pytest.param("http2", marks=needs_http2)])
 def protocol(request):
     return request.param
 
@@ -364,18 +360,10 @@ async def test_a_lost_connection_in_the_middle(start, who, run, protocol, caplog
         assert session.stats().connects > 5
 
 
-@pytest.fixture
-def closed_port():
-    """A bound port without a listener, reserved while the test runs."""
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        yield sock.getsockname()[1]
-
-
-def test_on_news_reports_a_closed_port(who, run, protocol, caplog, closed_port):
+def test_on_news_reports_a_closed_port(who, run, protocol, caplog, nowhere):
     async def main():
         news = asyncio.Queue()
-        options = {"host": "127.0.0.1", "port": closed_port, "protocol": protocol}
+        options = {"host": "127.0.0.1", "port": nowhere, "protocol": protocol}
         session = libapns.aio.Session(who, on_error=news.put_nowait, **options)
         with pytest.raises(libapns.NetworkError):
             await session.connect()

@@ -5,25 +5,12 @@ import asyncio
 import libapns
 import libapns.aio
 import pytest
-from test_http2 import HAS_HTTP2
-
-TOKEN = bytes(range(32))
-HELLO = {"aps": {"alert": "Hello"}}
-TOPIC = "com.example.app"
+from test_aio import HELLO, TOKEN, place, protocol  # noqa: F401
 
 
-@pytest.fixture(
-    params=[
-        "binary",
-        pytest.param("http2", marks=pytest.mark.skipif(not HAS_HTTP2, reason="without HTTP/2")),
-    ]
-)
-def where(request, start):
-    simulator = start("--http2-port", 0)
-    options = {"host": "127.0.0.1", "protocol": request.param, "outcomes": "each"}
-    if request.param == "http2":
-        return {"port": simulator.ready["http2_port"], "topic": TOPIC, **options}
-    return {"port": simulator.gateway[1], **options}
+@pytest.fixture
+def where(protocol, start):  # noqa: F811
+    return {**place(start("--http2-port", 0), protocol), "outcomes": "each"}
 
 
 @pytest.fixture

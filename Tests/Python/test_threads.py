@@ -67,9 +67,8 @@ def test_one_session_many_threads(start, connect):
     assert sorted(seen) == [n for first in range(0, 12_000, 3000) for n in range(first, first + 2001)]
 
 
-def test_closed_by_another_thread(start, connect):
-    """Other threads run while one waits: the closing thread has work to do first."""
-    session = connect(start(faults=STALL))
+def while_it_drains(session, act):
+    """Calls `act`, which has to close the session, while another thread waits for outcomes."""
     session.send(TOKEN, PAYLOAD)
     waiting = queue.Queue()
 
@@ -78,14 +77,20 @@ def test_closed_by_another_thread(start, connect):
         with pytest.raises(libapns.ClosedError):
             session.drain(DEADLINE)
 
+    together(wait, lambda: (until_it_waits(waiting.get()), act()))
+
+
+def test_closed_by_another_thread(start, connect):
+    """Other threads run while one waits: the closing thread has work to do first."""
+    session = connect(start(faults=STALL))
+
     def close():
-        until_it_waits(waiting.get())
         counted = 0
         while counted < 1_000_000:
             counted += 1
         session.close(0)
 
-    together(wait, close)
+    while_it_drains(session, close)
 
 
 def test_credentials_closed_while_they_are_used(start, certificates):
@@ -164,21 +169,13 @@ def test_a_forked_child_cannot_use_the_parent_s_objects(start, connect, who):
 
 def test_forked_while_a_thread_is_inside(start, connect):
     session = connect(start(faults=STALL))
-    session.send(TOKEN, PAYLOAD)
-    inside = queue.Queue()
-
-    def wait():
-        inside.put(threading.get_native_id())
-        with pytest.raises(libapns.ClosedError):
-            session.drain(DEADLINE)
 
     def fork():
-        until_it_waits(inside.get())
         for _ in range(5):
             assert in_child(session.stats) == "ForkedError"
         session.close(0)
 
-    together(wait, fork)
+    while_it_drains(session, fork)
 
 
 def child_of_its_own(arguments):
