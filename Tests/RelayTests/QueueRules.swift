@@ -849,7 +849,7 @@ import Testing
     let queue = try open(engine)
     let store = OrderStore(queue, app: "shop")
     try store.change { $0.set(.paused, of: "sale", at: now) }
-    var orders = WorkerOrders(queue, app: "shop")
+    let orders = WorkerOrders(queue, app: "shop")
     #expect(try orders.read(at: 0))
     try store.change { $0.set(nil, of: "sale", at: now) }
     #expect(try orders.read(at: 1000))

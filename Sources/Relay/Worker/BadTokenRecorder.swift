@@ -27,11 +27,13 @@ struct BadTokenRecorder {
   /// Bad tokens that were ignored.
   private(set) var withheld = 0
 
-  /// Begins with the responses in the queue, from other relays and from earlier runs.
-  init(
-    _ app: AppConfiguration, _ queue: any BadTokenStore & AppStateStore, _ badTokens: BadTokens,
+  /// Begins with the responses in the queue, from other relays and from earlier runs. nil if no listener
+  /// uses bad tokens.
+  init?(
+    _ app: AppConfiguration, _ queue: any BadTokenStore & AppStateStore, _ badTokens: BadTokens?,
     log: Logger
   ) throws {
+    guard let badTokens, badTokens.isUsed else { return nil }
     self.app = app.name
     self.queue = queue
     self.badTokens = badTokens

@@ -12,6 +12,12 @@ struct OutcomeBatch {
   var retryAt: Int64 = 0
 
   var isEmpty: Bool { entries.isEmpty }
+  /// The number of outcomes.
+  var outcomes: Int { entries.reduce(0) { $0 + $1.fresh.count } }
+  /// The number of notifications that wait only for it.
+  var resolved: Int {
+    entries.reduce(outcomes) { $0 + ($1.disposition == nil ? 0 : $1.unresolved) }
+  }
   var due: Int64 { max(retryAt, began + Self.longestMS) }
 
   mutating func add(_ held: HeldEntry) {

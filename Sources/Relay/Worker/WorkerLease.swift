@@ -1,7 +1,8 @@
 import Glibc
 
-/// A worker's registration in the queue, which it renews before others reclaim its entries.
-struct WorkerLease {
+/// A worker's registration in the queue, which it renews before others reclaim its entries. A class, because
+/// several parts of the worker use its current ID.
+final class WorkerLease {
   private(set) var workerID: WorkerID
   private let ms: Int64
   private var nextRenewal: Int64 = 0
@@ -44,7 +45,7 @@ struct WorkerLease {
   /// It was not renewed in time.
   var isLate: Bool { wasAway(since: lastHeard) }
 
-  mutating func isDue(at now: Int64) -> Bool {
+  func isDue(at now: Int64) -> Bool {
     wasAway = isLate
     guard now >= nextRenewal || wasAway else { return false }
     nextRenewal = now + intervalMS
@@ -55,7 +56,7 @@ struct WorkerLease {
   }
 
   /// False if the lease expired: the worker must join again.
-  mutating func renew(
+  func renew(
     _ queue: any EntryQueue, at now: Int64, _ clock: Int64
   ) throws -> Bool {
     // An emptied queue (FLUSHALL) no longer has this worker.
@@ -66,7 +67,7 @@ struct WorkerLease {
     return true
   }
 
-  mutating func join(_ queue: any EntryQueue, at clock: Int64) throws {
+  func join(_ queue: any EntryQueue, at clock: Int64) throws {
     workerID = try queue.join(app: workerID.app, named: Self.name, at: clock)
     lastHeard = clock
   }

@@ -1,5 +1,5 @@
-/// The operator's orders, as a worker last read them.
-struct WorkerOrders {
+/// The operator's orders, as a worker last read them. A class, because several parts of it use them.
+final class WorkerOrders {
   /// How often a worker reads them, see `OrderStore.knownMS`.
   private static let readMS: Int64 = 500
   /// How often it looks for entries that wait though they are cancelled, or not paused or limited any
@@ -37,7 +37,7 @@ struct WorkerOrders {
   }
 
   /// True if they have changed.
-  mutating func read(at now: Int64) throws -> Bool {
+  func read(at now: Int64) throws -> Bool {
     nextRead = now + Self.readMS
     let text: String?
     do { text = try store.text() } catch {
@@ -55,7 +55,7 @@ struct WorkerOrders {
   }
 
   /// Makes waiting entries follow the orders.
-  mutating func advance(at now: Int64, _ clock: Int64) throws {
+  func advance(at now: Int64, _ clock: Int64) throws {
     nextAdvance = now + Self.advanceMS
     try store.advance(by: current, ids: current.cancelledIDs, at: clock)
     try store.forgetDoneIDs(current)

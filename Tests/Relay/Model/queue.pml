@@ -334,7 +334,7 @@ inline reclaim(isDead) {
   od
 }
 
-/* Worker/AppWorker.swift cutUnsent(), and cancelAll() of its session. */
+/* Worker/HeldEntries.swift giveBackUnsent(), and cancelAll() of its session. */
 inline cutUnsent(isExpired) {
   s = 0;
   do
@@ -391,7 +391,7 @@ inline readOrders() {
   od
 }
 
-/* Worker/WorkerLease.swift, Worker/AppWorker.swift stayKnown(), and then followOrdersIfDue() */
+/* Worker/WorkerLease.swift, Worker/WorkerMembership.swift renewIfDue(), then EntryRestrictions.swift followOrdersIfDue() */
 inline renew() {
   if
   :: IS_KNOWN -> skip
@@ -419,7 +419,7 @@ inline advance() {
   od
 }
 
-/* Worker/AppWorker.swift take() */
+/* Worker/EntryClaims.swift take() */
 inline take(s) {
   i = 0;
   do
@@ -613,7 +613,7 @@ inline recordOne() {
   fi
 }
 
-/* Worker/AppWorker.swift recordIfDue(). If the reply is lost, the same is recorded again. */
+/* Worker/OutcomeRecorder.swift recordIfDue(). If the reply is lost, the same is recorded again. */
 inline record(isLost) {
   s = 0;
   do
@@ -690,7 +690,7 @@ inline explainLate() {
   fi
 }
 
-/* Worker/AppWorker.swift send(), with Worker/UnsentEntries.swift next: one notification. */
+/* Worker/EntryPusher.swift send(), with Worker/UnsentEntries.swift next: one notification. */
 inline send() {
   first = PLACES;
   last = PLACES;
@@ -866,7 +866,7 @@ end:
 #endif
   STEP(RUNS && lines > 0 && ANY(HAS_FLIGHT), lines--; lose(0))
   STEP(RUNS && lines > 0 && ANY(HAS_FLIGHT), lines--; lose(1))
-  /* AppWorker.stayKnown() */
+  /* WorkerMembership.renewIfDue() */
   STEP(REACHES && R.away && !ANY(HAS_TWICE), renew())
   STEP(REACHES && ANY_WORKER(DEAD_WORKER), reclaim(1))
   STEP(REACHES && ANY_WORKER(SILENT_WORKER), reclaim(0))
@@ -874,21 +874,21 @@ end:
 #ifndef BUG_NOT_ADVANCED
   STEP(REACHES && R.seen != PAUSED && ANY(IS_PARKED), advance())
 #endif
-  /* AppWorker.claim() */
+  /* EntryClaims.claim() */
   STEP(CLAIMS, claim(1, 0))
   STEP(CLAIMS, claim(0, 0))
   STEP(CLAIMS && replies > 0, replies--; claim(1, 1))
   STEP(CLAIMS && replies > 0 && !R.underway, replies--; R.doubtful = 1; R.underway = 1)
   STEP(R.underway && IS_ADMITTED && ANY(CAN_CLAIM), claim(1, 2))
   STEP(REACHES && IS_DOUBTFUL && IS_KNOWN, reconcile())
-  /* AppWorker.work() checks the lease once more, and sends. */
+  /* WorkerLoop.run() checks the lease once more, and sends. */
   STEP(RUNS && !R.ready && HAS_LEASE && ANY(WRITES), R.ready = 1)
   STEP(RUNS && R.ready && ANY(WRITES), send())
   STEP(RUNS && R.ready && !ANY(WRITES), R.ready = 0; R.late = 0)
   EACH(ANSWERS)
   STEP(REACHES && ANY(RECORDS), record(0))
   STEP(REACHES && ANY(RECORDS) && replies > 0, replies--; record(1))
-  /* AppWorker.drain(), end(): SIGTERM. */
+  /* AppWorker.drain(), WorkerLoop.end(): SIGTERM. */
   STEP(RUNS && ends > 0 && !R.draining, ends--; R.draining = 1; cutUnsent(0))
   STEP(RUNS && R.draining && ANY(HAS_FLIGHT), lose(0))
   STEP(REACHES && R.draining && !ANY(HAS_FLIGHT), leave())
