@@ -19,9 +19,9 @@ extension SQLiteQueue {
     for entry in entries {
       if let fault = entry.fault ?? entry.dueFault(at: now) { throw fault }
     }
-    try demandFile()
-    try demandRoom(for: entries.reduce(0) { $0 + $1.weight })
-    return try change(canWait: true) { database in
+    try file.demandFile()
+    try file.demandRoom(for: entries.reduce(0) { $0 + $1.weight })
+    return try file.change(canWait: true) { database in
       var (count, next) = (0, 0)
       while next < entries.count {
         let run = Self.plainRun(entries, from: next)

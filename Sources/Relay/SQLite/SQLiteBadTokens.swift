@@ -3,7 +3,7 @@ import GRDB
 /// Bad tokens, and the values that relays share about an app.
 extension SQLiteQueue {
   package func badTokens(app: String, after number: Int64, most: Int) throws -> [BadToken] {
-    try counting.read { database in
+    try file.counting.read { database in
       // The plus makes SQLite search by number, because new tokens are at the end.
       try Row.fetchAll(
         database.cachedStatement(
@@ -16,7 +16,7 @@ extension SQLiteQueue {
   }
 
   package func recordBadTokens(_ devices: [GoneToken], app: String, at now: Int64) throws {
-    try change { database in
+    try file.change { database in
       for device in devices { try Self.recordToken(database, device, app, at: now) }
     }
   }
@@ -36,14 +36,14 @@ extension SQLiteQueue {
   }
 
   package func forgetBadTokens(before: Int64) throws -> Int {
-    try change { database in
+    try file.change { database in
       try database.execute(sql: "DELETE FROM bad_tokens WHERE at < ?", arguments: [before])
       return database.changesCount
     }
   }
 
   package func feedback(app: String, most: Int) throws -> [GoneToken] {
-    try counting.read { database in
+    try file.counting.read { database in
       try Row.fetchAll(
         database,
         sql: "SELECT token, since FROM feedback WHERE app = ? ORDER BY since, token LIMIT ?",
@@ -55,7 +55,7 @@ extension SQLiteQueue {
   package func forgetFeedback(_ told: [GoneToken], app: String) throws {
     // Other programs get a chance to write in between.
     for some in told.parts(of: Self.forgottenAtOnce) {
-      try change { database in
+      try file.change { database in
         var forget = try HotStatement(
           database, "DELETE FROM feedback WHERE app = ? AND token = ? AND since <= ?")
         for device in some { try forget.run(app, device.token, device.since) }
@@ -66,7 +66,7 @@ extension SQLiteQueue {
   private static let forgottenAtOnce = 2000
 
   package func lastResponses(app: String, most: Int) throws -> [RecordedResponse] {
-    try counting.read { database in
+    try file.counting.read { database in
       // By number and with a limit, because outcomes of other apps are in between.
       try Row.fetchAll(
         database,
@@ -81,7 +81,7 @@ extension SQLiteQueue {
   }
 
   package func appState(_ name: String, app: String) throws -> String? {
-    try counting.read { database in
+    try file.counting.read { database in
       try String.fetchOne(
         database.cachedStatement(sql: "SELECT text FROM app_state WHERE app = ? AND name = ?"),
         arguments: [app, name])
@@ -91,7 +91,7 @@ extension SQLiteQueue {
   package func replaceAppState(
     _ name: String, _ old: String?, by text: String, app: String
   ) throws -> Bool {
-    try change { database in
+    try file.change { database in
       let there = try String.fetchOne(
         database, sql: "SELECT text FROM app_state WHERE app = ? AND name = ?",
         arguments: [app, name])
@@ -104,7 +104,7 @@ extension SQLiteQueue {
   }
 
   package func setAppState(_ name: String, _ text: String?, app: String) throws {
-    try change { database in
+    try file.change { database in
       guard let text else {
         return try database.execute(
           sql: "DELETE FROM app_state WHERE app = ? AND name = ?", arguments: [app, name])

@@ -30,7 +30,7 @@ struct CampaignCounts {
 
 extension SQLiteQueue {
   package func campaignOutcomes(app: String) throws -> [String: CampaignOutcomes] {
-    try counting.read { database in
+    try file.counting.read { database in
       var all: [String: CampaignOutcomes] = [:]
       for row in try Row.fetchAll(
         database, sql: "SELECT campaign, outcome, devices, changed FROM campaigns WHERE app = ?",
@@ -48,7 +48,7 @@ extension SQLiteQueue {
 
   package func left(_ choice: EntryChoice, app: String) throws -> [String: EntriesLeft] {
     let chosen = Self.chosen(choice, app)
-    return try counting.read { database in
+    return try file.counting.read { database in
       var all: [String: EntriesLeft] = [:]
       for row in try Row.fetchAll(
         database,
@@ -107,13 +107,13 @@ extension SQLiteQueue {
     return try waiting.reduce(0) { count, some in
       let arguments = StatementArguments(some.values)
       // Without a transaction that blocks others, because there are mostly none.
-      let isAnyThere = try read { database in
+      let isAnyThere = try file.read { database in
         try Int.fetchOne(
           database, sql: "SELECT 1 FROM entries WHERE \(some.condition) LIMIT 1",
           arguments: arguments) == 1
       }
       guard isAnyThere else { return count }
-      return try change { database in
+      return try file.change { database in
         try database.execute(
           sql: "UPDATE entries SET due = 1 WHERE \(some.condition)", arguments: arguments)
         return count + database.changesCount
@@ -147,7 +147,7 @@ extension SQLiteQueue {
   private static let paced = "app = ? AND lane = ? AND worker IS NULL AND due > 0"
 
   private func next(_ app: String, _ lane: Lane, waitingFrom time: Int64) throws -> Int64? {
-    try read { database in
+    try file.read { database in
       try Int64.fetchOne(
         database,
         sql:
@@ -160,7 +160,7 @@ extension SQLiteQueue {
     _ app: String, _ lane: Lane, waitingUntil due: Int64, upTo count: Int
   ) throws -> Int {
     guard count > 0, try next(app, lane, waitingFrom: due) == due else { return 0 }
-    return try change { database in
+    return try file.change { database in
       try database.execute(
         sql: """
           UPDATE entries SET due = 1 WHERE number IN (
@@ -174,11 +174,11 @@ extension SQLiteQueue {
     let old = """
       (SELECT app, campaign FROM campaigns GROUP BY app, campaign HAVING max(changed) < ?)
       """
-    let isAnyThere = try read { database in
+    let isAnyThere = try file.read { database in
       try Int.fetchOne(database, sql: "SELECT 1 FROM \(old) LIMIT 1", arguments: [before]) == 1
     }
     guard isAnyThere else { return }
-    try change { database in
+    try file.change { database in
       try database.execute(
         sql: "DELETE FROM campaigns WHERE (app, campaign) IN \(old)", arguments: [before])
     }

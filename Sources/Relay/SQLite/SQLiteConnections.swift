@@ -4,7 +4,7 @@ extension SQLiteQueue {
   package func leaseConnections(
     _ workerID: WorkerID, held: Int, wanted: Int, isNeeded: Bool, of most: Int
   ) throws -> Int? {
-    try change { database in
+    try file.change { database in
       // A worker with an expired lease gets no connections until it joins again.
       guard
         try Int.fetchOne(

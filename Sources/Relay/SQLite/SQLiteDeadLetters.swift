@@ -5,22 +5,22 @@ extension SQLiteQueue {
   package func outcomes(_ filter: OutcomeFilter, app: String, after number: String) throws
     -> OutcomePage
   {
-    try counting.read { try SQLiteReader.outcomes($0, filter, app: app, after: number) }
+    try file.counting.read { try SQLiteReader.outcomes($0, filter, app: app, after: number) }
   }
 
   package func deadLetters(app: String, ids: Set<String>, after number: String, most: Int) throws
     -> [DeadLetter]
   {
-    try counting.read {
+    try file.counting.read {
       try SQLiteReader.deadLetters($0, app: app, ids: ids, after: number, most: most)
     }
   }
 
   package func retry(_ letters: [DeadLetter], app: String, at now: Int64) throws -> [String: Int] {
-    try demandFile()
+    try file.demandFile()
     let numbers = letters.compactMap { Int64($0.number) }
-    try demandRoom(for: numbers.reduce(0) { try $0 + weight(of: $1) })
-    return try change(canWait: true) { database in
+    try file.demandRoom(for: numbers.reduce(0) { try $0 + weight(of: $1) })
+    return try file.change(canWait: true) { database in
       var given: [String: Int] = [:]
       for number in numbers {
         let devices = try Int.fetchOne(
@@ -64,7 +64,7 @@ extension SQLiteQueue {
 
   /// The approximate bytes of an entry that comes back.
   private func weight(of letter: Int64) throws -> Int {
-    try read { database in
+    try file.read { database in
       try Int.fetchOne(
         database,
         sql: """
@@ -75,7 +75,7 @@ extension SQLiteQueue {
   }
 
   package func discard(_ letters: [DeadLetter], app: String) throws -> Int {
-    try change(canWait: true) { database in
+    try file.change(canWait: true) { database in
       try letters.reduce(0) { count, letter in
         try database.execute(
           sql: "DELETE FROM dead WHERE number = ? AND app = ?", arguments: [letter.number, app])
@@ -107,7 +107,7 @@ extension SQLiteQueue {
   private func removeInParts(_ sql: String, _ time: Int64) throws -> Int {
     var total = 0
     while true {
-      let count = try change { database in
+      let count = try file.change { database in
         try database.execute(sql: sql, arguments: [time])
         return database.changesCount
       }

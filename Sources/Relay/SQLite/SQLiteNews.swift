@@ -130,7 +130,7 @@ extension SQLiteQueue {
   private func follow() -> SQLiteNews {
     follower.withLock { follower in
       if let follower { return follower }
-      let new = SQLiteNews(room.file, news)
+      let new = SQLiteNews(file.path, news)
       let last = Mutex<Int64?>(nil)
       new.start { [weak self] in
         guard let self else { return nil }
@@ -148,7 +148,7 @@ extension SQLiteQueue {
 
   /// Changes with the commits of all other connections.
   private func version() throws -> Int64 {
-    try read { database in
+    try file.read { database in
       var version = try HotStatement(database, "PRAGMA data_version")
       return try version.step() ? version.int(0) : 0
     }
@@ -156,7 +156,7 @@ extension SQLiteQueue {
 
   package var warnings: [String] {
     follow().fault.map {
-      ["\(room.file): the kernel reports no changes (\($0)): an idle relay reads it every 50 ms"]
+      ["\(file.path): the kernel reports no changes (\($0)): an idle relay reads it every 50 ms"]
     } ?? []
   }
 }

@@ -18,7 +18,7 @@ extension SQLiteQueue {
     while true {
       // The caller's `now` is old after a wait for another relay.
       let waited = RelayClock.monotonic - began
-      let (token, isOurs) = try change { database -> (SharedToken?, Bool) in
+      let (token, isOurs) = try file.change { database -> (SharedToken?, Bool) in
         if let token = try Self.stored(database, team, key, oldest, now + waited) {
           return (token, false)
         }
@@ -37,7 +37,7 @@ extension SQLiteQueue {
       if let token { return token }
       if isOurs {
         let made = Result { try make() }
-        let isStored = try change { database in
+        let isStored = try file.change { database in
           // Another relay may have taken over since.
           try database.execute(
             sql: "DELETE FROM app_state WHERE app = '' AND name = ? AND text LIKE ?",

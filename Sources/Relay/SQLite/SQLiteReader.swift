@@ -12,7 +12,7 @@ final class SQLiteReader: QueueReading {
     var options = Configuration()
     options.readonly = true
     options.busyMode = .timeout(10)
-    inode = SQLiteQueue.number(of: file)
+    inode = SQLiteFile.number(of: file)
     do {
       database = try DatabaseQueue(path: file, configuration: options)
       let lack = try database.read { try SQLiteMigration.lack($0) }
@@ -23,7 +23,7 @@ final class SQLiteReader: QueueReading {
   }
 
   private func read<Value>(_ act: (Database) throws -> Value) throws -> Value {
-    guard SQLiteQueue.number(of: file) == inode else {
+    guard SQLiteFile.number(of: file) == inode else {
       throw RelayFault("\(file): it was removed or replaced", isFinal: true)
     }
     do {

@@ -2,7 +2,7 @@ import GRDB
 
 extension SQLiteQueue {
   package func reader(_ name: String, app: String) throws -> String? {
-    try read { try Self.place(of: name, $0) }
+    try file.read { try Self.place(of: name, $0) }
   }
 
   private static func place(of name: String, _ database: Database) throws -> String? {
@@ -14,7 +14,7 @@ extension SQLiteQueue {
   package func moveReader(
     _ name: String, app: String, from old: String?, to number: String?
   ) throws -> Bool {
-    try change { database in
+    try file.change { database in
       guard try Self.place(of: name, database) == old else { return false }
       if let number = number.flatMap({ Int64($0) }) {
         try database.execute(
@@ -28,6 +28,6 @@ extension SQLiteQueue {
   }
 
   package func lastOutcome(app: String) throws -> String {
-    try read { "\(try Int64.fetchOne($0, sql: "SELECT max(number) FROM outcomes") ?? 0)" }
+    try file.read { "\(try Int64.fetchOne($0, sql: "SELECT max(number) FROM outcomes") ?? 0)" }
   }
 }

@@ -2,15 +2,14 @@ import Foundation
 import GRDB
 
 /// Keeps the queue usable on a small or full file system.
-extension SQLiteQueue {
+extension SQLiteFile {
   /// The bytes that any transaction of the relay changes.
   private static let margin: Int64 = 256 << 10
   private static let pageSize: Int64 = 4096
   private static let mostPages: Int64 = 8000
   private static let fewestPages: Int64 = 64
 
-  package var keepsRoom: Bool { true }
-  package func keepRoom() {
+  func keepRoom() {
     adaptToRoom()
     if room.look()?.isAmple == false { _ = checkpoint() }
     room.keepReserve()
@@ -64,7 +63,7 @@ extension SQLiteQueue {
       }
       let size = try number("page_size")
       var status = stat()
-      let length = stat(room.file, &status) == 0 ? Int64(status.st_size) : 0
+      let length = stat(path, &status) == 0 ? Int64(status.st_size) : 0
       return try (
         max(0, number("page_count") * size - length), number("freelist_count") * size
       )
@@ -82,7 +81,7 @@ extension SQLiteQueue {
       if found.beyondReserve >= wanted { return }
       if isLast {
         throw RelayFault(
-          "\(room.file): \(max(0, found.beyondReserve) / 1024) KB are free on its file "
+          "\(path): \(max(0, found.beyondReserve) / 1024) KB are free on its file "
             + "system; it accepts more entries from \(wanted / 1024) KB on",
           lacksRoom: true)
       }
@@ -117,7 +116,7 @@ extension SQLiteQueue {
 
   var tooLittleRoom: RelayFault {
     RelayFault(
-      "\(room.file): \((room.look()?.all ?? 0) / 1024) KB are free on its file system, "
+      "\(path): \((room.look()?.all ?? 0) / 1024) KB are free on its file system, "
         + "which is too little to record more outcomes", lacksRoom: true)
   }
 }
