@@ -5,32 +5,6 @@ import Synchronization
 /// The queue in Redis Streams, for relays and producers on any number of machines. Each change is a
 /// script, which Redis runs atomically.
 package final class RedisQueue: QueueEngine {
-  /// An entry held by a worker.
-  private struct Held {
-    var place: StreamPlace
-    /// The positions that have an outcome in Redis, as far as this relay knows.
-    var resolved: PositionSet
-  }
-
-  private struct WorkerStates {
-    /// The held entries by their local numbers.
-    var held: [WorkerID: [Int64: Held]] = [:]
-    /// The last number of an entry or a call; they count up.
-    var numbers: Int64 = 0
-    /// Workers that may hold unknown entries, because a reply was lost.
-    var doubtful: Set<WorkerID> = []
-    /// `RedisConnections.losses` at the last moment when Redis and the worker agreed about its
-    /// entries. After a crash, Redis may assign finished entries to the worker again.
-    var losses: [WorkerID: Int] = [:]
-
-    mutating func number() -> Int64 {
-      numbers += 1
-      return numbers
-    }
-  }
-
-  private static let mostAttempts = 100
-
   /// When an app's Redis became reachable again.
   struct Return {
     /// `RedisConnections.outages` at that time.
@@ -40,12 +14,12 @@ package final class RedisQueue: QueueEngine {
 
   let connections: RedisConnections
   package let warnings: [String]
-  private let states = Mutex(WorkerStates())
-  private let returns = Mutex<[String: Return]>([:])
+  let held = RedisHeldEntries()
+  let returns = Mutex<[String: Return]>([:])
   let apps = Mutex(KnownApps())
   let news = QueueNews()
   /// nil before anyone watches.
-  private let follower = Mutex<RedisNews?>(nil)
+  let follower = Mutex<RedisNews?>(nil)
 
   package init(_ address: RedisAddress) throws {
     let connections = RedisConnections(address)
@@ -115,35 +89,7 @@ package final class RedisQueue: QueueEngine {
     Double(score).flatMap { abs($0) <= 0x1p53 ? Int64($0) : nil }
   }
 
-  // MARK: Workers
-
-  package func join(app: String, named name: String, at now: Int64) throws -> WorkerID {
-    try remember(app)
-    let time = try shared(now, app)
-    let reply = try run(.join, app: app, "\(time) \(ProcessMark.own) \(name)", "\(time)")
-    guard let number = reply.number else { throw strange("join") }
-    let workerID = WorkerID(number: number, app: app)
-    states.withLock { $0.losses[workerID] = connections.losses(of: Self.key(app)) }
-    return workerID
-  }
-
-  package func renew(_ workerID: WorkerID, at now: Int64) throws -> Bool {
-    let time = try shared(now, workerID.app)
-    let reply = try run(.renew, app: workerID.app, "\(workerID.number)", "\(time)")
-    switch reply.number {
-    case 1: return true
-    case 0: break
-    default: throw strange("renew")
-    }
-    forget(workerID)
-    return false
-  }
-
-  package func knows(_ workerID: WorkerID) throws -> Bool {
-    try ask([RedisCommand("HEXISTS", "apns:{\(workerID.app)}:workers", "\(workerID.number)")])[0]
-      .number
-      == 1
-  }
+  // MARK: Entries
 
   package func isAnythingThere(app: String, at now: Int64) throws -> Bool {
     try nextDue(app: app, lanes: Lane.allCases, at: now).map { $0 <= now } ?? false
@@ -180,132 +126,14 @@ package final class RedisQueue: QueueEngine {
     return count
   }
 
-  package func leave(_ workerID: WorkerID, line: String, at now: Int64) throws {
-    _ = try release(
-      workerID, saidLast: "", isAlone: false, at: now,
-      "\(TimeText.of(now)) \(line)")
-    forget(workerID)
-  }
-
-  private func forget(_ workerID: WorkerID) {
-    states.withLock {
-      $0.held[workerID] = nil
-      $0.doubtful.remove(workerID)
-      $0.losses[workerID] = nil
-    }
-  }
-
-  package func reclaim(silentSince: Int64, at now: Int64) throws -> Int {
-    let apps = try knownApps().filter { !connections.isUnreachable(Self.key($0)) }
-    let replies = connections.each(apps.map { RedisCommand("HGETALL", "apns:{\($0)}:workers") })
-    var (count, fault): (Int, (any Error)?) = (0, nil)
-    var heard = 0
-    var processes = Processes()
-    for (app, reply) in zip(apps, replies) {
-      for worker in (try? reply.get().pairs) ?? [] { processes.note(worker, app: app) }
-    }
-    for (app, reply) in zip(apps, replies) {
-      do {
-        count += try reclaim(app, reply.get().pairs, &processes, silentSince, now)
-        heard += 1
-      } catch {
-        fault = error
-      }
-    }
-    // Part of a cluster may be unreachable, which the workers of its apps report.
-    if heard == 0, let fault { throw fault }
-    return count
-  }
-
-  private func reclaim(
-    _ app: String, _ workers: [(name: String, value: String)], _ processes: inout Processes,
-    _ silentSince: Int64, _ now: Int64
-  ) throws -> Int {
-    var limit = try shared(silentSince, app)
-    let outages = connections.outages(of: Self.key(app))
-    let backSince = returns.withLock { returns in
-      if returns[app, default: Return()].outages != outages {
-        returns[app] = Return(outages: outages, since: now)
-      }
-      return returns[app]?.since
-    }
-    // After an outage every worker looks silent. Give live workers a full lease to renew before
-    // reclaiming.
-    if let backSince, silentSince < backSince, backSince <= now { limit = .min }
-    var count = 0
-    for (number, said) in workers {
-      let parts = said.split(separator: " ", maxSplits: 2)
-      guard parts.count == 3, let number = Int64(number), let heard = Int64(parts[0])
-      else { continue }
-      let mark = String(parts[1])
-      let isDead = ProcessMark.isDead(mark)
-      if !isDead, mark != ProcessMark.own, let process = ProcessMark.process(mark) {
-        follower.withLock { $0?.follow(process) }
-      }
-      guard isDead || heard < limit else { continue }
-      count += try release(
-        WorkerID(number: number, app: app), saidLast: said,
-        isAlone: processes.holding(parts[1...], of: self) <= 1, at: now,
-        "\(TimeText.of(now)) worker \(number) (\(parts[2])) "
-          + "\(isDead ? "died" : "fell silent") with it")
-    }
-    return count
-  }
-
-  /// Groups workers by process: a process has a worker for each app, and all of them end with it.
-  private struct Processes {
-    private var workers: [ArraySlice<Substring>: [(app: String, number: String)]] = [:]
-    private var counts: [ArraySlice<Substring>: Int] = [:]
-
-    mutating func note(_ worker: (name: String, value: String), app: String) {
-      let parts = worker.value.split(separator: " ", maxSplits: 2)
-      guard parts.count == 3 else { return }
-      workers[parts[1...], default: []].append((app, worker.name))
-    }
-
-    /// The number of the process's workers that held entries before any was reclaimed.
-    mutating func holding(_ process: ArraySlice<Substring>, of queue: RedisQueue) -> Int {
-      if let count = counts[process] { return count }
-      let own = workers[process] ?? []
-      let streams = ["in", "urgent", "bulk"]
-      let replies = queue.connections.each(
-        own.flatMap { worker in
-          streams.map {
-            RedisCommand(
-              "XPENDING", "apns:{\(worker.app)}:\($0)", "relay", "-", "+", "1", worker.number)
-          }
-        })
-      let count = stride(from: 0, to: replies.count, by: streams.count).count { first in
-        replies[first..<first + streams.count].contains { (try? $0.get().list.isEmpty) == false }
-      }
-      counts[process] = count
-      return count
-    }
-  }
-
-  private func release(
-    _ workerID: WorkerID, saidLast: String, isAlone: Bool, at now: Int64, _ line: String
-  ) throws -> Int {
-    let time = try shared(now, workerID.app)
-    let reply = try run(
-      .release, app: workerID.app, "\(workerID.number)", saidLast, line, isAlone ? "1" : "0",
-      "\(time)")
-    guard let count = reply.count else { throw strange("release") }
-    return count
-  }
-
-  // MARK: Entries
-
   package func claim(
     _ workerID: WorkerID, lanes: [Lane], room: Int, inOrder: Bool, isFree: Bool, at now: Int64
   ) throws -> [Entry] {
     guard room > 0 else { return [] }
     let losses = connections.losses(of: Self.key(workerID.app))
-    if states.withLock({
-      $0.doubtful.contains(workerID) || $0.losses[workerID, default: 0] != losses
-    }) {
+    if held.isInDoubt(workerID, losses: losses) {
       try reconcile(workerID)
-      states.withLock { $0.losses[workerID] = losses }
+      held.agree(workerID, losses: losses)
     }
     let time = try shared(now, workerID.app)
     var claimed = ClaimedEntries()
@@ -314,7 +142,7 @@ package final class RedisQueue: QueueEngine {
       let reply = try run(
         .claim, app: workerID.app, isRepeatable: false, "\(workerID.number)", "\(time)", "\(room)",
         inOrder ? "1" : "0", isFree ? "1" : "0", lanes.map(\.rawValue).joined(separator: " "),
-        "\(states.withLock { $0.number() })")
+        "\(held.number())")
       let parts = reply.list
       guard
         try parts.first?.withBytes({
@@ -323,34 +151,22 @@ package final class RedisQueue: QueueEngine {
       else { throw strange("claim") }
     } catch {
       // An unreadable reply may have claimed entries too.
-      _ = states.withLock { $0.doubtful.insert(workerID) }
+      held.doubt(workerID)
       throw error is MessagePack.Reader.Fault ? strange("claim") : error
     }
     guard !claimed.entries.isEmpty else { return [] }
-    states.withLock { states in
-      var held = states.held.removeValue(forKey: workerID) ?? [:]
-      for index in claimed.entries.indices {
-        let number = states.number()
-        claimed.entries[index].number = number
-        claimed.entries[index].made -= time - now
-        held[number] = Held(
-          place: claimed.places[index], resolved: claimed.entries[index].resolved)
-      }
-      states.held[workerID] = held
-    }
+    for index in claimed.entries.indices { claimed.entries[index].made -= time - now }
+    held.add(&claimed, of: workerID)
     return claimed.entries
   }
 
   private func reconcile(_ workerID: WorkerID) throws {
-    let (number, places) = states.withLock {
-      ($0.number(), $0.held[workerID]?.values.map(\.place) ?? [])
-    }
+    let (number, places) = (held.number(), held.places(of: workerID))
     _ = try run(.reconcile, app: workerID.app) {
       $0.add(workerID.number)
       $0.add(number)
       for place in places { $0.add(place.text) }
     }
-    _ = states.withLock { $0.doubtful.remove(workerID) }
   }
 
   package func enqueue(_ entries: [NewEntry], at now: Int64) throws -> Int {
@@ -394,88 +210,6 @@ package final class RedisQueue: QueueEngine {
       all[id]?.outcome?.goneSince = time.text.flatMap { Self.whole($0) }
     }
     return all
-  }
-
-  // MARK: Outcomes
-
-  package func record(_ updates: [EntryUpdate], by workerID: WorkerID, at now: Int64) throws {
-    let ahead = try shared(0, workerID.app)
-    var rest = updates
-    var known: [RecordedBatch.Known] = states.withLock { states in
-      let held = states.held[workerID] ?? [:]
-      return updates.indices.map {
-        RecordedBatch.Known(held[updates[$0].number]?.resolved ?? [])
-      }
-    }
-    var attempts = 0
-    while true {
-      let batch = RecordedBatch(rest, known, ahead: ahead, at: now)
-      let reply = try run(.record, app: workerID.app) { command in
-        command.add(workerID.number)
-        command.add(now)
-        command.add(batch.bytes)
-        for record in batch.records { command.add(record) }
-      }
-      // An empty list means success.
-      guard case .list(let behind) = reply, behind.count % 2 == 0 else { throw strange("record") }
-      if behind.isEmpty { break }
-      // Each attempt fails only if other relays have recorded more outcomes of these entries.
-      attempts += 1
-      guard attempts < Self.mostAttempts else { throw strange("record") }
-      // Other relays have recorded some of these outcomes, or Redis has lost some; no update was
-      // made.
-      for index in stride(from: 0, to: behind.count - 1, by: 2) {
-        guard let number = behind[index].count, batch.order.indices.contains(number - 1),
-          let text = behind[index + 1].text
-        else { throw strange("record") }
-        let place = batch.order[number - 1]
-        if text == "-" {
-          rest[place].dropOrders()
-          continue
-        }
-        let believed = known[place]
-        known[place] = RecordedBatch.Known(text: text)
-        rest[place].outcomes.removeAll { known[place].has($0.position) }
-        // After a crash, Redis may have lost outcomes that it had confirmed. Their notifications
-        // are unresolved again, so the entry is not finished but redelivered for them.
-        if known[place].lacks(someOf: believed), rest[place].disposition.isEnd {
-          rest[place].disposition = .deferred(
-            at: now, isRequested: false, line: "the queue has lost outcomes of it")
-        }
-      }
-    }
-    states.withLock { states in
-      guard var held = states.held.removeValue(forKey: workerID) else { return }
-      defer { states.held[workerID] = held }
-      for place in updates.indices {
-        let number = updates[place].number
-        if updates[place].disposition != .held {
-          held[number] = nil
-        } else if var one = held[number] {
-          updates[place].forEachOutcome { one.resolved.insert($0.pointee.position) }
-          held[number] = one
-        }
-      }
-    }
-  }
-
-  package func trim(before: Int64) throws -> Int {
-    var total = 0
-    for app in try knownApps() where !connections.isUnreachable(Self.key(app)) {
-      var from = "-"
-      while true {
-        // In parts, so that other clients are served in between.
-        let reply = try run(.trim, app: app, "\(before)", from).list
-        guard reply.count == 2, let count = reply[0].count, let last = reply[1].text,
-          from != "(\(last)"
-        else { throw strange("trim") }
-        total += count
-        if last.isEmpty { break }
-        from = "(\(last)"
-      }
-      _ = try run(.trimCampaigns, app: app, "\(before)")
-    }
-    return total
   }
 
   // MARK: The rest

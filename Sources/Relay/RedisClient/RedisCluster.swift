@@ -4,23 +4,6 @@ import Synchronization
 /// The nodes of a cluster and their slots. A command goes to the node that has its key, and follows
 /// redirects.
 final class RedisCluster: Sendable {
-  private struct State {
-    var owners = [RedisNode?](repeating: nil, count: RedisSlot.count)
-    var nodes: [RedisAddress.Place: RedisNode] = [:]
-    /// The nodes that have slots, in the map's order.
-    var primaries: [RedisNode] = []
-    /// The number of the last move of a slot to another node, which may have lost data.
-    var moves: [Int: Int] = [:]
-    /// The number of the last outage of a slot while its node was reachable.
-    var outages: [Int: Int] = [:]
-    /// The number of maps received so far.
-    var version = 0
-    var isOld = true
-    /// No map is requested before this (monotonic), if there is one already.
-    var notBefore: Int64 = 0
-    var turn = 0
-  }
-
   private struct Target {
     var node: RedisNode
     /// The version of the map that names the node.
@@ -34,25 +17,18 @@ final class RedisCluster: Sendable {
   private static let betweenFailuresMS: Int64 = 200
   /// Short, so that an unreachable node does not delay the other nodes' replies.
   private static let mapAnswerS = 2
-  /// The most nodes that only redirects name, and no map.
-  private static let mostStrangers = 32
 
   private let address: RedisAddress
   private let seeds: [RedisAddress.Place]
   private let losses = RedisLosses()
-  private let state = Mutex(State())
+  private let state: Mutex<RedisClusterNodes>
   /// Held while a map is requested.
   private let asking = NSLock()
 
   init(_ address: RedisAddress, _ seeds: [RedisAddress.Place]) {
     self.address = address
     self.seeds = seeds
-  }
-
-  private func address(of place: RedisAddress.Place) -> RedisAddress {
-    var address = address
-    address.place = place
-    return address
+    state = Mutex(RedisClusterNodes(address, losses))
   }
 
   /// The address of the node that has the key.
@@ -202,7 +178,7 @@ final class RedisCluster: Sendable {
     let isDue = state.withLock { state in
       // Another thread has received a map since, which may be newer than this redirect.
       guard state.version == from.version || state.owners[slot] === from.node else { return false }
-      set(slot, node, &state)
+      state.set(slot, node)
       state.isOld = true
       return RelayClock.monotonic >= state.notBefore
     }
@@ -226,25 +202,7 @@ final class RedisCluster: Sendable {
   }
 
   private func node(at place: RedisAddress.Place) -> RedisNode {
-    state.withLock { state in
-      if let node = state.nodes[place] { return node }
-      if state.nodes.count >= state.primaries.count + Self.mostStrangers {
-        state.nodes = state.nodes.filter { one in state.primaries.contains { $0 === one.value } }
-      }
-      return node(at: place, &state)
-    }
-  }
-
-  private func node(at place: RedisAddress.Place, _ state: inout State) -> RedisNode {
-    if let node = state.nodes[place] { return node }
-    let node = RedisNode(address(of: place), losses, hasOthers: true)
-    state.nodes[place] = node
-    return node
-  }
-
-  private func set(_ slot: Int, _ node: RedisNode?, _ state: inout State) {
-    if let before = state.owners[slot], before !== node { state.moves[slot] = losses.next() }
-    state.owners[slot] = node
+    state.withLock { $0.node(redirectedTo: place) }
   }
 
   // MARK: Map
@@ -262,9 +220,7 @@ final class RedisCluster: Sendable {
       guard state.version == version, state.version == 0 || now >= state.notBefore else {
         return nil
       }
-      // Begins with a different node each time, because one may have left the cluster.
-      state.turn += 1
-      return order(state, first, avoiding)
+      return state.order(first, avoiding: avoiding, seeds)
     }
     guard let places else { return }
     defer { state.withLock { $0.notBefore = RelayClock.monotonic + betweenMS } }
@@ -291,30 +247,13 @@ final class RedisCluster: Sendable {
         "\(address.name): no node returned a slot map: "
           + faults.prefix(4).joined(separator: "; "))
     }
-    take(best)
-  }
-
-  private func order(
-    _ state: State, _ first: RedisAddress.Place?, _ avoided: RedisNode?
-  ) -> [RedisAddress.Place] {
-    var good: [RedisAddress.Place] = []
-    var bad: [RedisAddress.Place] = []
-    for index in state.primaries.indices {
-      let node = state.primaries[(index + state.turn) % state.primaries.count]
-      if node === avoided || node.isUnreachable {
-        bad.append(node.address.place)
-      } else {
-        good.append(node.address.place)
-      }
-    }
-    var seen: Set<RedisAddress.Place> = []
-    return ((first.map { [$0] } ?? []) + good + seeds + bad).filter { seen.insert($0).inserted }
+    state.withLock { $0.take(best) }
   }
 
   /// Uses a separate connection, because the others may wait for a silent node.
   private func map(from place: RedisAddress.Place) throws -> RedisSlotMap {
     guard case .host(let host, _) = place else { throw RedisSlotMap.Fault(description: "no host") }
-    let address = address(of: place)
+    let address = address.at(place)
     let connection = try RedisConnection(
       to: place, address.tls, named: address.name, answerS: Self.mapAnswerS)
     try connection.authenticate(address)
@@ -323,19 +262,6 @@ final class RedisCluster: Sendable {
       return try RedisSlotMap(reply, from: host)
     } catch {
       throw connection.fault("invalid CLUSTER SLOTS reply: \(error)")
-    }
-  }
-
-  private func take(_ map: RedisSlotMap) {
-    state.withLock { state in
-      let nodes = map.places.map { node(at: $0, &state) }
-      for (slot, index) in map.owners.enumerated() {
-        set(slot, index < 0 ? nil : nodes[index], &state)
-      }
-      state.primaries = nodes
-      state.nodes = Dictionary(uniqueKeysWithValues: zip(map.places, nodes))
-      state.version += 1
-      state.isOld = false
     }
   }
 
@@ -368,17 +294,7 @@ final class RedisCluster: Sendable {
     state.withLock { $0.outages[slot] = number }
   }
 
-  func loss(of key: String) -> Int {
-    let slot = RedisSlot.of(key)
-    return state.withLock { max($0.owners[slot]?.loss ?? 0, $0.moves[slot] ?? 0) }
-  }
-
-  func outage(of key: String) -> Int {
-    let slot = RedisSlot.of(key)
-    return state.withLock {
-      max($0.owners[slot]?.outage ?? 0, $0.moves[slot] ?? 0, $0.outages[slot] ?? 0)
-    }
-  }
-
+  func loss(of key: String) -> Int { state.withLock { $0.loss(of: RedisSlot.of(key)) } }
+  func outage(of key: String) -> Int { state.withLock { $0.outage(of: RedisSlot.of(key)) } }
   func isUnreachable(_ key: String) -> Bool { known(RedisSlot.of(key))?.isUnreachable ?? false }
 }
