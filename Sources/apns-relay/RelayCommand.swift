@@ -131,7 +131,7 @@ struct Run: ParsableCommand {
   }
 
   private func check(_ wanted: RelayConfiguration) throws {
-    let (faults, warnings) = RelayDaemon.check(
+    let (faults, warnings) = ConfigurationTrial.run(
       wanted, trying: tryPush ? .push : offline ? .files : .connection)
     for fault in faults { print(fault) }
     for warning in warnings { print("warning: \(warning)") }

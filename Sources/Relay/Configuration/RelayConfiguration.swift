@@ -116,6 +116,7 @@ package struct RelayConfiguration: Equatable, Sendable {
   package var status = Status()
   package var log = Log()
   package var drainS = 20.0
+  var drainMS: Int64 { Int64(drainS * 1000) }
   /// The named apps, in the file's order.
   package var apps: [AppConfiguration] = []
   package var listeners: [ListenerConfiguration] = []
