@@ -328,7 +328,7 @@ documentation() {
   Tests/Documentation/extension build/documentation/php &&
     export APNS_MODULE=$PWD/build/documentation/php/modules/apns.so &&
     Tests/Documentation/links && Tests/Documentation/reasons && Tests/Examples/providers &&
-    Tests/Documentation/moving && Tests/Documentation/troubleshooting
+    Tests/Documentation/moving && Tests/Documentation/troubleshooting && Tests/Documentation/recordings
 }
 
 # The release without Swift, used without swift in the PATH, and Debian packages made from it, in a clean root.

@@ -16,6 +16,17 @@ package struct SessionLine {
   package var text: String
 }
 
+extension SessionLine {
+  /// A line that was read in another program's log.
+  package init(
+    _ kind: apns_log_kind_t, on connection: UInt32, milliseconds: UInt32, text: String
+  ) {
+    self.init(
+      level: APNS_LOG_TRACE, kind: kind, cause: APNS_CAUSE_NONE, connection: connection, count: 0,
+      milliseconds: milliseconds, leftOut: 0, isResumed: false, peer: "", text: text)
+  }
+}
+
 /// Receives a session's log lines. The session keeps a reference to it.
 package final class SessionLines {
   private let level: apns_log_level_t

@@ -11,7 +11,7 @@ from conftest import http2, lines
 from simulator import ROOT
 from terminal import same_screen
 
-COMMANDS = ["send", "channel", "feedback", "doctor", "payload", "token", "simulate", "completions"]
+COMMANDS = ["send", "channel", "feedback", "doctor", "payload", "token", "simulate", "record", "completions"]
 OF_CHANNEL = [f"channel {one}" for one in ("create", "show", "list", "delete")]
 
 

@@ -3,6 +3,7 @@
 import collections
 import hashlib
 import json
+import time
 
 import pytest
 from conftest import http2, lines, mode
@@ -74,6 +75,92 @@ def test_every_response_is_recorded(tool, start, tmp_path):
     assert seen[("push", 400, "BadDeviceToken", None, None)] == totals["rejected"] > 100
 
 
+# What a program logs of its session, and a time for each line: in milliseconds after the first.
+LOG = [
+    (0, "connection 1: connected to 127.0.0.1:443 at 127.0.0.1 in 41 ms"),
+    (5, "connection 1: > HEADERS, stream 1, to 00000000…"),
+    (5, "connection 1: > DATA, stream 1, 31 bytes, END_STREAM"),
+    (6, "connection 1: > HEADERS, stream 3, to 01010101…"),
+    (6, "connection 1: > DATA, stream 3, 31 bytes, END_STREAM"),
+    (7, "connection 1: > HEADERS, stream 5, to 02020202…"),
+    (7, "connection 1: > DATA, stream 5, 31 bytes, END_STREAM"),
+    (9, "connection 1: > HEADERS, stream 7, to channel dHN0LXNyY2gtY2hubA=="),
+    (20, "connection 1: < HEADERS, stream 1, status 503"),
+    (20, "connection 1: < DATA, stream 1, 21 bytes, END_STREAM"),
+    (20, "the service answered 503 Shutdown: the notification is sent again in 1 s"),
+    (25, "connection 1: < HEADERS, stream 3, status 400"),
+    (25, "connection 1: < DATA, stream 3, 21 bytes, END_STREAM"),
+    (26, "01010101 answered 400 BadTopic"),
+    (30, "connection 1: the service sent GOAWAY: NO_ERROR, last stream 3, {\"reason\":\"Shutdown\"}"),
+    (30, "connection 1: < GOAWAY, NO_ERROR"),
+    (40, "connection 2: no connection: 127.0.0.1:443: connection refused"),
+    (1020, "connection 3: connected to 127.0.0.1:443 at 127.0.0.1 in 12 ms, TLS session resumed"),
+    (1030, "connection 3: > HEADERS, stream 1, to 02020202…"),
+    (1031, "connection 3: > HEADERS, stream 3, to 00000000…"),
+    (1040, "connection 3: < HEADERS, stream 1, status 200, END_STREAM"),
+    (1041, "connection 3: < HEADERS, stream 3, status 410"),
+    (1041, "connection 3: < DATA, stream 3, 21 bytes, END_STREAM"),
+    (1050, "connection 3: the peer ended it with 0 in flight"),
+]
+# The program starts again.
+LATER = [
+    (2000, "connection 1: connected to 127.0.0.1:443 at 127.0.0.1 in 3 ms"),
+    (2001, "connection 1: > HEADERS, stream 1, to 03030303…"),
+    (2010, "connection 1: ended with 1 in flight: the connection broke: Connection reset by peer"),
+]
+FIRST = 1_800_000_000_250
+
+
+def moment(milliseconds, form):
+    whole, rest = divmod(FIRST + milliseconds, 1000)
+    return f"{whole}.{rest:03}" if form is None else time.strftime(form, time.gmtime(whole)).replace("mmm", f"{rest:03}")
+
+
+FORMS = {
+    "UNIX seconds": lambda at, line: f"{moment(at, None)} {line}",
+    "ISO 8601": lambda at, line: f"{moment(at, '%Y-%m-%dT%H:%M:%S.mmm456Z')} host push[77]: {line}",
+    "an offset": lambda at, line: f"[{moment(at, '%Y-%m-%dT%H:%M:%S.mmm+00:00')}] push.DEBUG: {line}",
+    "logging of Python": lambda at, line: f"{moment(at, '%Y-%m-%d %H:%M:%S,mmm')} DEBUG {line}",
+    "JSON": lambda at, line: json.dumps({"time": moment(at, "%Y-%m-%dT%H:%M:%S.mmmZ"), "level": "trace", "message": line, "count": 0}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_log_of_any_program(tool, tmp_path, form):
+    (tmp_path / "log").write_text("".join(FORMS[form](*line) + "\nsomething else\n" for line in LOG + LATER))
+    ran = tool("record", "log")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    first, *told = map(json.loads, ran.stdout.splitlines())
+    assert first == {"apns_recording": 1, "began": "2027-01-15T08:00:00Z"}
+    sent = sorted((line for line in told if line["event"] == "push"), key=lambda line: line["at"])
+    names = dict.fromkeys(line["device"] for line in sent)
+    assert len(names) == 4 and not any(f"{digit:02}" * 4 in ran.stdout for digit in range(4))
+    devices = {name: "abcd"[index] for index, name in enumerate(names)}
+    assert [{**line, "device": devices[line["device"]]} for line in sent] == [
+        push("a", (503, "Shutdown"), at=5, ms=15, bytes=31), push("b", (400, "BadTopic"), at=6, ms=19, bytes=31),
+        push("c", at=7, ms=23, bytes=31), push("c", (200,), at=1030, connection=3, ms=10, bytes=0, again=True),
+        push("a", (410,), at=1031, connection=3, ms=10, bytes=0, again=True),
+        push("d", at=2001, connection=4, ms=9, bytes=0)]
+    assert sorted((line for line in told if line["event"] != "push"), key=lambda line: line["at"]) == [
+        event("opened", ms=41), event("goaway", at=30, error="NO_ERROR", reason="Shutdown"),
+        event("refused", at=40, connection=2), event("opened", at=1020, connection=3, ms=12),
+        event("closed", at=1050, connection=3), event("opened", at=2000, connection=4, ms=3),
+        event("reset", at=2010, connection=4)]
+
+
+@pytest.mark.parametrize("text, problem", [
+    ("connection 1: > HEADERS, stream 1, to 00000000…", "log:1: has no time: expected lines such as 2026-"),
+    ("1800000000.5 connection 1: connected to 127.0.0.1:443 in 4 ms", "log: has no frames of a session at the level trace"),
+    ("", "log: has no frames of a session at the level trace"),
+    (None, "log: No such file or directory"),
+])
+def test_a_log_without_what_a_recording_needs(tool, tmp_path, text, problem):
+    if text is not None:
+        (tmp_path / "log").write_text(text + "\n")
+    ran = tool("record", "log")
+    assert ran.returncode == 2 and problem in ran.stderr, ran
+
+
 def test_a_recording_has_no_secrets(tmp_path, day):
     text = (tmp_path / "day.jsonl").read_text()
     assert "Secret" not in text and not any(token(number)[:8] in text for number in range(COUNT))
@@ -85,6 +172,17 @@ def test_a_recording_has_no_secrets(tmp_path, day):
     assert len([line for line in sent if not line.get("again")]) == COUNT
     assert {(line["bytes"], line["priority"]) for line in sent} == {(len('{"aps":{"alert":"Secret words"}}'), 5)}
     assert others[0]["event"] == "opened"
+
+
+def test_tokens_that_begin_alike(tool, start, tmp_path):
+    simulator = start(faults={"answer_delay_ms": 500})
+    (tmp_path / "list").write_text("".join(f"{number:064x}\n" for number in (1, 2, 3, 3)))
+    ran = tool("send", *http2(simulator), "--tokens", "list", "--alert", "Hello", "--record", "day.jsonl")
+    assert ran.returncode == 0 and "2 notifications went to tokens with the same first 8 digits as others in flight" in ran.stderr, ran
+    assert [line["status"] for line in pushes(tmp_path / "day.jsonl")] == [200] * 4
+    (tmp_path / "list").write_text("".join(token(number) + "\n" for number in range(20)))
+    ran = tool("send", *http2(simulator), "--tokens", "list", "--alert", "Hello", "--record", "day.jsonl")
+    assert ran.returncode == 0 and "digits" not in ran.stderr, ran
 
 
 def test_two_recordings_of_one_device_differ(tool, simulator, tmp_path):

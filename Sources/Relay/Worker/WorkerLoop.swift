@@ -29,7 +29,10 @@ final class WorkerLoop {
     self.control = control
     let lines = ForwardedLines(log)
     session = try ServiceSession(
-      app, credentials, log: SessionLines(upTo: APNS_LOG_DEBUG) { lines.report($0) })
+      app, credentials,
+      log: SessionLines(upTo: log.logLevel == .trace ? APNS_LOG_TRACE : APNS_LOG_DEBUG) {
+        lines.report($0)
+      })
     report = WorkerReport(log, lines, control)
     let leaseMS = Int64(settings.leaseS * 1000)
     let quota = ConnectionQuota(app, leaseMS: leaseMS, session)

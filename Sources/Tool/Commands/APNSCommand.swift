@@ -12,7 +12,7 @@ struct APNSCommand: AsyncParsableCommand {
     version: version(of: "apns"),
     subcommands: [
       Send.self, ChannelCommand.self, FeedbackCommand.self, Doctor.self, Payload.self, Token.self,
-      Simulate.self, RelayStart.self, EnqueueStart.self, Completions.self,
+      Simulate.self, Record.self, RelayStart.self, EnqueueStart.self, Completions.self,
     ])
 
   static func version(of program: String) -> String {

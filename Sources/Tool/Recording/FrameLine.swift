@@ -25,7 +25,10 @@ struct FrameLine {
     for part in parts.dropFirst() {
       if let number = Self.rest(of: part, after: "stream ") { stream = Int(number) ?? 0 }
       if let number = Self.rest(of: part, after: "status ") { status = Int(number) ?? 0 }
-      if let token = Self.rest(of: part, after: "to ") { self.token = token.prefix(8) }
+      // Not "channel …", nor a channel's management.
+      if let token = Self.rest(of: part, after: "to "), !token.contains(" ") {
+        self.token = token.prefix(8)
+      }
       if part.hasSuffix(" bytes") { bytes = Int(part.dropLast(6)) ?? 0 }
       if part == "END_STREAM" { endsStream = true }
     }

@@ -1,5 +1,4 @@
 import CAPNS
-import COpenSSL
 import Client
 import Glibc
 import JSON
@@ -7,31 +6,20 @@ import Simulator
 
 /// Records a session's requests with their responses and the ends of its connections, from the
 /// session's log of frames, as `apns simulate --replay` plays them. A device is recorded as a hash
-/// of its token with a key that no file has.
+/// with a key that no file has: of its token, or of what the log has of it.
 final class Recorder {
-  private struct Stream: Hashable {
-    var connection: UInt32
-    var number: Int
-  }
-
-  /// The notifications to tokens with the same first 8 digits, by which the log names them.
-  private struct Devices {
-    /// Sent by the program, and not yet seen in a frame.
-    var waiting: [String] = []
-    var last = ""
-    var outstanding = 0
-    /// Rejected, until a reason is known.
-    var answered: [Attempt] = []
-  }
-
-  private let path: String
-  private let descriptor: CInt
+  private let output: RecordingOutput
   private let delivery: RecordedDelivery
-  private let began = Clock.now
-  private let key = (0..<4).map { _ in UInt64.random(in: .min ... .max) }
-  private var waiting: [UInt8] = []
-  private var devices: [String: Devices] = [:]
-  private var open: [Stream: Attempt] = [:]
+  /// Otherwise only the log is known.
+  private let knowsCalls: Bool
+  /// Milliseconds since the recording began.
+  private let clock: () -> Int
+  private let key = DeviceKey()
+  private var devices: [String: PendingDevices] = [:]
+  /// How many notifications were sent while one to another device with the same 8 digits had no
+  /// outcome.
+  private(set) var alike = 0
+  private var open: [AttemptStream: Attempt] = [:]
   /// Connections that were recorded as open, and as ended.
   private var begun: Set<UInt32> = []
   private var ended: Set<UInt32> = []
@@ -40,61 +28,64 @@ final class Recorder {
   /// The token of the last rejected request.
   private var lastRejected = ""
 
+  /// Records the session of this program. Call `send()` and `take()` too.
   init(_ path: String, _ delivery: RecordedDelivery) throws(FileFault) {
-    self.path = path
+    let began = Clock.now
+    output = try RecordingOutput(path)
     self.delivery = delivery
-    do throws(PrivateFile.Refusal) {
-      descriptor = try PrivateFile.open(path, O_WRONLY | O_TRUNC)
-    } catch {
-      throw FileFault(path: path, message: error.message)
-    }
-    var header = JSONMembers()
-    header.add(RecordingFile.mark, number: RecordingFile.version)
-    header.add("began", text: Clock.written(Int64(time(nil))))
-    write(header.object)
-    try flush()
+    knowsCalls = true
+    clock = { Int((Clock.now - began) * 1000) }
+    output.begin(at: Int64(time(nil)))
   }
 
-  deinit { close(descriptor) }
-
-  private var now: Int { Int((Clock.now - began) * 1000) }
-
-  private func write(_ line: String) {
-    waiting += line.utf8
-    waiting.append(0x0A)
+  /// Records a session of another program, whose log is all that is known.
+  init(_ output: RecordingOutput, clock: @escaping () -> Int) {
+    self.output = output
+    self.clock = clock
+    delivery = RecordedDelivery()
+    knowsCalls = false
   }
 
-  func flush() throws(FileFault) {
-    try OutputFile.write(waiting, to: descriptor, path)
-    waiting.removeAll(keepingCapacity: true)
-  }
+  private func write(_ line: String) { output.write(line) }
+
+  func flush() throws(FileFault) { try output.flush() }
 
   /// The session has no more outcomes.
   func finish() throws(FileFault) {
+    forget()
+    try flush()
+  }
+
+  /// The session has ended; the connections of the next one are numbered from 1 again.
+  func forget() {
     for (stream, attempt) in open { end(attempt, on: stream, .lost) }
     for token in devices.keys { release(token) }
-    try flush()
+    devices = [:]
   }
 
   // MARK: The program's calls
 
   /// Call it before the session gets the notification.
   func send(_ token: [UInt8]) {
-    let name = Self.name(of: token)
-    devices[name, default: Devices()].waiting.append(hash(token))
-    devices[name]?.outstanding += 1
+    let name = DeviceKey.name(of: token)
+    let device = key.hash(token)
+    var known = devices[name] ?? PendingDevices()
+    if known.outstanding > 0, known.waiting.last ?? known.last != device { alike += 1 }
+    known.waiting.append(device)
+    known.outstanding += 1
+    devices[name] = known
   }
 
   /// The session did not take it.
   func takeBack(_ token: [UInt8]) {
-    let name = Self.name(of: token)
+    let name = DeviceKey.name(of: token)
     _ = devices[name]?.waiting.popLast()
     settle(name)
   }
 
   func take(_ outcome: SendOutcome) {
     if outcome.sent.token.isEmpty || outcome.kind == .refused { return }
-    let name = Self.name(of: outcome.sent.token)
+    let name = DeviceKey.name(of: outcome.sent.token)
     let status = Int(outcome.httpStatus)
     if !outcome.lastReason.isEmpty, status != 0 { learn(outcome.lastReason, status, name) }
     release(name)
@@ -106,16 +97,8 @@ final class Recorder {
     if devices[name]?.outstanding == 0 { devices[name] = nil }
   }
 
-  private static func name(of token: [UInt8]) -> String {
-    DeviceToken.hex(of: Array(token.prefix(4)))
-  }
-
-  private func hash(_ token: [UInt8]) -> String {
-    let bytes = key.withUnsafeBytes { Array($0) } + token
-    var digest = [UInt8](repeating: 0, count: 32)
-    copenssl_sha256(bytes, bytes.count, &digest)
-    return DeviceToken.hex(of: Array(digest.prefix(16)))
-  }
+  /// Statuses after which the session sends the notification again.
+  private static let retried: Set = [403, 429, 500, 503]
 
   // MARK: The session's log
 
@@ -135,7 +118,7 @@ final class Recorder {
   }
 
   private func take(_ frame: FrameLine, on connection: UInt32) {
-    let stream = Stream(connection: connection, number: frame.stream)
+    let stream = AttemptStream(connection: connection, number: frame.stream)
     begin(connection, took: nil)
     switch (frame.type, frame.isSent) {
     case ("HEADERS", true): if let token = frame.token { begin(stream, to: String(token)) }
@@ -154,19 +137,37 @@ final class Recorder {
     }
   }
 
-  private func begin(_ stream: Stream, to token: String) {
-    var known = devices[token] ?? Devices()
-    let isAgain = known.waiting.isEmpty
-    if isAgain {
-      // With several notifications to the device, nobody knows which one it is.
-      if known.outstanding == 1 { lose(token, except: stream.connection) }
-    } else {
-      known.last = known.waiting.removeFirst()
-    }
-    devices[token] = known
-    if isAgain { release(token) }
+  private func begin(_ stream: AttemptStream, to token: String) {
+    let isAgain = knowsCalls ? isAgain(token, on: stream.connection) : isRetried(token)
+    if isAgain || !knowsCalls { release(token) }
+    let device = knowsCalls ? devices[token]?.last ?? "" : key.hash(token.utf8)
+    devices[token, default: PendingDevices()].stream = stream
     open[stream] = Attempt(
-      at: now, connection: stream.connection, token: token, device: known.last, isAgain: isAgain)
+      at: clock(), connection: stream.connection, token: token, device: device, isAgain: isAgain)
+  }
+
+  /// Whether the request is for a notification that was sent before, by the program's calls.
+  private func isAgain(_ token: String, on connection: UInt32) -> Bool {
+    var known = devices[token] ?? PendingDevices()
+    defer { devices[token] = known }
+    if known.waiting.isEmpty {
+      // With several notifications to the device, nobody knows which one it is.
+      if known.outstanding == 1 { lose(token, except: connection) }
+      return true
+    }
+    known.last = known.waiting.removeFirst()
+    return false
+  }
+
+  /// As `isAgain()`, by what became of the last request to the device.
+  private func isRetried(_ token: String) -> Bool {
+    if let stream = devices[token]?.stream, let attempt = open[stream],
+      ended.contains(stream.connection)
+    {
+      end(attempt, on: stream, .lost)
+    }
+    defer { devices[token]?.isRetried = false }
+    return devices[token]?.isRetried ?? false
   }
 
   /// The session sends it again: the connection on which it was has ended, or has GOAWAY and may
@@ -178,11 +179,12 @@ final class Recorder {
     if !ended.contains(lost.key.connection) { end(lost.key.connection, "closed") }
   }
 
-  private func end(_ attempt: Attempt, on stream: Stream, _ end: Attempt.End?) {
+  private func end(_ attempt: Attempt, on stream: AttemptStream, _ end: Attempt.End?) {
     open[stream] = nil
     var attempt = attempt
-    attempt.until = now
+    attempt.until = clock()
     attempt.end = end
+    devices[attempt.token]?.isRetried = end != nil || Self.retried.contains(attempt.status)
     guard end == nil, attempt.status != 200, devices[attempt.token] != nil else {
       return write(attempt.line(delivery))
     }
@@ -199,13 +201,15 @@ final class Recorder {
     devices[token]?.answered = []
   }
 
-  /// The log has the reason of a response that is retried: `… answered 503 Shutdown: …`.
+  /// The log has the reason of a response that is retried: `… answered 503 Shutdown: …`. A program
+  /// may log that of any other, after the device: `5f79cfda answered 410 Unregistered`.
   private func learn(_ text: String) {
     let words = text.split { " :,".contains($0) }
     guard let at = words.firstIndex(of: "answered"), at + 2 < words.count,
       let status = Int(words[at + 1])
     else { return }
-    learn(String(words[at + 2]), status, lastRejected)
+    let device = at > 0 ? words[at - 1].prefix(8).lowercased() : ""
+    learn(String(words[at + 2]), status, devices[device] == nil ? lastRejected : device)
   }
 
   private func learn(_ reason: String, _ status: Int, _ token: String) {
@@ -228,7 +232,9 @@ final class Recorder {
 
   private func refused(_ line: SessionLine) {
     var members = event("refused", line.connection)
-    members.add("cause", text: String(cString: apns_cause_name(line.cause)))
+    if line.cause != APNS_CAUSE_NONE {
+      members.add("cause", text: String(cString: apns_cause_name(line.cause)))
+    }
     write(members.object)
   }
 
@@ -273,7 +279,7 @@ final class Recorder {
 
   private func event(_ name: String, _ connection: UInt32) -> JSONMembers {
     var members = JSONMembers()
-    members.add("at", number: now)
+    members.add("at", number: clock())
     members.add("event", text: name)
     if connection != 0 { members.add("connection", number: connection) }
     return members

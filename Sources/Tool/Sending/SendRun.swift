@@ -114,6 +114,11 @@ struct SendRun {
       writeMetrics(session)
       if lastSent > 0 { try results?.end(lastSent) }
       try recorder?.finish()
+      if let alike = recorder?.alike, alike > 0 {
+        show(
+          "--record: \(alike) notifications went to tokens with the same first 8 digits as others "
+            + "in flight: the recording may mix up their retries")
+      }
     } catch let fault as FileFault {
       progress.clear()
       session.close(within: 0)
