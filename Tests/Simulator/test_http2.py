@@ -327,11 +327,16 @@ def test_a_foreign_certificate_is_refused(simulator, tmp_path):
     assert simulator.wait("/counters", lambda counters: counters["refused"] == 1)["connections"] == 0
 
 
-def test_only_h2(checking):
-    for alpn in ([], ["http/1.1"]):
-        with checking.connect(("127.0.0.1", checking.ready["http2_port"]), context=context(checking, alpn=alpn)) as sock:
-            assert sock.selected_alpn_protocol() is None
-            assert exchange(sock)[0] == b""
+def test_only_h2(checking, monkeypatch):
+    """Also without ALPN, as Apple accepts it."""
+    made = context(checking, alpn=())
+    monkeypatch.setattr("http2.context", lambda *_: made)
+    with Client(checking) as client:
+        assert client.sock.selected_alpn_protocol() is None
+        assert client.push() == (200, None)
+    with checking.connect(("127.0.0.1", checking.ready["http2_port"]), context=context(checking, alpn=["http/1.1"])) as sock:
+        assert sock.selected_alpn_protocol() is None
+        assert b"HTTP/1" not in exchange(sock, b"POST / HTTP/1.1\r\nhost: localhost\r\n\r\n")[0]
     made = context(checking)
     made.maximum_version = ssl.TLSVersion.TLSv1_2
     with checking.connect(("127.0.0.1", checking.ready["http2_port"]), context=made) as sock:

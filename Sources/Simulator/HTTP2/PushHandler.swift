@@ -100,7 +100,7 @@ final class PushHandler: ChannelDuplexHandler {
         flow.windowUpdated(left)
       }
       return
-    case TLSUserEvent.handshakeCompleted(let negotiated): begin(context, negotiated)
+    case TLSUserEvent.handshakeCompleted: begin(context)
     case FaultEvent.changed: adapt(context)
     case FaultEvent.recordedEnd(let end): self.end(end, context)
     case is ReadingResumed: resume(context)
@@ -112,13 +112,9 @@ final class PushHandler: ChannelDuplexHandler {
     context.fireUserInboundEventTriggered(event)
   }
 
-  private func begin(_ context: ChannelHandlerContext, _ negotiated: String?) {
+  /// As at Apple, a client may speak HTTP/2 without ALPN.
+  private func begin(_ context: ChannelHandlerContext) {
     services.ledger.connect(connection)
-    guard negotiated == "h2" else {
-      logger.notice("no ALPN h2")
-      GracefulClose.begin(context.channel, after: .zero)
-      return
-    }
     let pipeline = context.pipeline.syncOperations
     let peer = PeerIdentity(context)
     let topics = peer.certificate.map(CertificateTopics.all)
