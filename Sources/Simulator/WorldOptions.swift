@@ -16,11 +16,25 @@ extension SimulatedGateway.Configuration {
     guard case .object(let members) = options.content else {
       throw JSONError("expected an object of options", at: options.offset)
     }
-    for member in members { try world.adopt(member) }
+    if let like = options["like"] { try world.imitate(like) }
+    for member in members where member.name != "like" {
+      try world.adopt(member, changesFaults: options["like"] != nil)
+    }
     return world
   }
 
-  private mutating func adopt(_ option: JSONValue.Member) throws(JSONError) {
+  private mutating func imitate(_ name: JSONValue) throws(JSONError) {
+    guard let preset = name.string.flatMap(Preset.init) else {
+      let names = Preset.allCases.map(\.rawValue).joined(separator: " or ")
+      throw JSONError("like: expected \(names)", at: name.offset)
+    }
+    faults = try preset.rules()
+    isSandbox = preset != .production
+  }
+
+  private mutating func adopt(
+    _ option: JSONValue.Member, changesFaults: Bool
+  ) throws(JSONError) {
     func refusal(_ expected: String) -> JSONError {
       JSONError("\(option.name): expected \(expected)", at: option.value.offset)
     }
@@ -34,6 +48,7 @@ extension SimulatedGateway.Configuration {
       return texts
     }
     switch option.name {
+    case "faults" where changesFaults: try faults.adopt(option.value)
     case "faults": faults = try FaultRules(option.value)
     case "topics":
       let topics = try texts()

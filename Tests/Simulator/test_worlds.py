@@ -88,6 +88,16 @@ def test_options(world):
         assert client.push() == (400, "TopicDisallowed")
 
 
+def test_a_world_like_production(world):
+    one = world(like="production", faults={"gone_delay_s": 0})
+    faults = one.control("GET", "/faults")[1]["faults"]
+    assert (faults["streams_after_rejection"], faults["goaway_age_s"], faults["gone_delay_s"]) == (1, [7200, 86400], 0)
+    with Client(one) as client:
+        assert "apns-unique-id" not in client.answer(client.request()).headers
+    with Client(world(like="production", environment="sandbox")) as client:
+        assert "apns-unique-id" in client.answer(client.request()).headers
+
+
 def test_provider_tokens_are_limited_by_world(world):
     for _ in range(2):
         # A second world knows nothing of the first one's tokens.
@@ -112,6 +122,8 @@ def test_the_same_seed_repeats_a_run(world):
         ("[]", "expected an object of options"),
         ('{"port": 1}', "unknown option port"),
         ('{"faults": {"bad": 1}}', "unknown fault bad"),
+        ('{"like": "sandbox"}', "like: expected production"),
+        ('{"like": "production", "faults": {"bad": 1}}', "unknown fault bad"),
         ('{"faults": {"tls_min": "1.3", "tls_max": "1.2"}}', "tls_min 1.3 is above tls_max 1.2"),
         ('{"topics": "x"}', "topics: expected an array"),
         ('{"team_topics": [""]}', "team_topics: expected bundle IDs"),

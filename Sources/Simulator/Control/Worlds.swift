@@ -38,6 +38,7 @@ package final class Worlds: Sendable {
   static let path = "/worlds"
   /// The options that POST may set.
   static let options = [
+    ControlRoute.Field(name: "like", type: "string", text: "as --like; faults changes it"),
     ControlRoute.Field(name: "faults", text: "an object, or an array of rules"),
     ControlRoute.Field(name: "seed", type: "integer"),
     ControlRoute.Field(name: "topics", type: "array", text: "as --topic"),
