@@ -27,12 +27,12 @@
   } while (0)
 
 #define RECORD (16 << 10)
-#define CLIENTS_MAX 80
+#define CLIENTS_MAX 200
 
 /* A stream whose response is delayed, and until when. */
 typedef struct held {
   int32_t stream;
-  uint64_t due_ms;
+  uint64_t due_ms, arrived_ns;
 } held_t;
 
 typedef struct client {
@@ -72,33 +72,54 @@ int bench_listen(uint16_t *port_out) {
   return listener;
 }
 
-static uint64_t now_ms(void) {
+static uint64_t now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
+
+static uint64_t now_ms(void) { return now_ns() / 1000000; }
 
 /* ---- Requests ----------------------------------------------------------------- */
 
-/* A stream keeps the line for its device until its request is complete. */
+/* What a stream keeps of its request. */
+typedef struct request {
+  char device[256], apns_id[40];
+} request_t;
+
+static bool is(const char *text, const uint8_t *name, size_t length) {
+  return length == strlen(text) && !memcmp(name, text, length);
+}
+
 static int on_header(nghttp2_session *http, const nghttp2_frame *frame, const uint8_t *name,
                      size_t name_length, const uint8_t *value, size_t length, uint8_t flags,
                      void *context) {
-  static const char path[] = ":path", start[] = "/3/device/";
-  char *line;
+  static const char start[] = "/3/device/";
+  request_t *request = nghttp2_session_get_stream_user_data(http, frame->hd.stream_id);
   (void)flags, (void)context;
-  if (name_length != sizeof path - 1 || memcmp(name, path, name_length)) return 0;
-  MUST(length >= sizeof start && !memcmp(value, start, sizeof start - 1));
-  MUST(asprintf(&line, "%.*s\n", (int)(length + 1 - sizeof start), value + sizeof start - 1) > 0);
-  MUST(!nghttp2_session_set_stream_user_data(http, frame->hd.stream_id, line));
+  if (!request) {
+    request = calloc(1, sizeof *request);
+    MUST(request && !nghttp2_session_set_stream_user_data(http, frame->hd.stream_id, request));
+  }
+  if (is(":path", name, name_length)) {
+    MUST(length >= sizeof start && !memcmp(value, start, sizeof start - 1));
+    snprintf(request->device, sizeof request->device, "%.*s", (int)(length + 1 - sizeof start),
+             value + sizeof start - 1);
+  } else if (is("apns-id", name, name_length)) {
+    snprintf(request->apns_id, sizeof request->apns_id, "%.*s", (int)length, value);
+  }
   return 0;
 }
 
-static void write_device(nghttp2_session *http, int32_t stream) {
-  char *line = nghttp2_session_get_stream_user_data(http, stream);
-  MUST(line && write(devices, line, strlen(line)) == (ssize_t)strlen(line));
-  free(line);
-  nghttp2_session_set_stream_user_data(http, stream, NULL);
+static void write_device(nghttp2_session *http, int32_t stream, uint64_t arrived_ns) {
+  request_t *request = nghttp2_session_get_stream_user_data(http, stream);
+  MUST(request);
+  if (options.times) {
+    MUST(dprintf(devices, "%s %llu %llu\n", request->device, (unsigned long long)arrived_ns,
+                 (unsigned long long)now_ns()) > 0);
+  } else {
+    MUST(dprintf(devices, "%s\n", request->device) > 0);
+  }
 }
 
 static int on_frame(nghttp2_session *http, const nghttp2_frame *frame, void *context) {
@@ -110,10 +131,12 @@ static int on_frame(nghttp2_session *http, const nghttp2_frame *frame, void *con
     client->held = realloc(client->held, client->held_room * sizeof *client->held);
     MUST(client->held);
   }
-  client->held[client->held_count++] = (held_t){
-      .stream = frame->hd.stream_id, .due_ms = options.delay_ms ? now_ms() + options.delay_ms : 0};
+  client->held[client->held_count++] =
+      (held_t){.stream = frame->hd.stream_id,
+               .due_ms = options.delay_ms ? now_ms() + options.delay_ms : 0,
+               .arrived_ns = options.times ? now_ns() : 0};
   counts->requests++;
-  if (options.devices) write_device(http, frame->hd.stream_id);
+  if (options.devices && !options.times) write_device(http, frame->hd.stream_id, 0);
   return 0;
 }
 
@@ -138,10 +161,14 @@ static ssize_t read_body(nghttp2_session *http, int32_t stream, uint8_t *bytes, 
 }
 
 static void answer(client_t *client, int32_t stream) {
-  /* Like APNs, a different ID each time. */
+  /* Like APNs, the request's ID, or a different one each time. */
   static uint64_t number;
+  request_t *request = nghttp2_session_get_stream_user_data(client->http, stream);
   char id[40];
   snprintf(id, sizeof id, "5e2a60c0-0000-4000-8000-%012llx", (unsigned long long)number++);
+  if (request && *request->apns_id) strcpy(id, request->apns_id);
+  free(request);
+  nghttp2_session_set_stream_user_data(client->http, stream, NULL);
   const nghttp2_nv fields[] = {FIELD(":status", options.refuses ? "410" : "200"),
                                FIELD("apns-id", id)};
   const nghttp2_data_provider body = {.read_callback = read_body};
@@ -194,8 +221,11 @@ static void give_credit(client_t *client) {
 static void answer_held(client_t *client) {
   uint64_t now = options.delay_ms ? now_ms() : 0;
   uint32_t count = 0;
-  while (count < client->held_count && client->held[count].due_ms <= now)
-    answer(client, client->held[count++].stream);
+  while (count < client->held_count && client->held[count].due_ms <= now) {
+    const held_t *held = &client->held[count++];
+    if (options.times) write_device(client->http, held->stream, held->arrived_ns);
+    answer(client, held->stream);
+  }
   client->held_count -= count;
   memmove(client->held, client->held + count, client->held_count * sizeof *client->held);
 }

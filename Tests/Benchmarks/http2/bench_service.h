@@ -22,6 +22,7 @@ typedef struct bench_service_options {
   bool asks_for_certificate;
   bool refuses;        /* answers 410 to all instead of 200 */
   const char *devices; /* a file that gets the device of each complete request, a line each */
+  bool times;          /* which follows the answer, with when both were, in monotonic ns */
 } bench_service_options_t;
 
 /* Counts since the last reset. */
