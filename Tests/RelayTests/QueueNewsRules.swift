@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Relay
@@ -27,6 +28,10 @@ extension QueueRules {
     func isTold(within seconds: TimeInterval = deadline) -> Bool {
       told.wait(timeout: .now() + seconds) == .success
     }
+  }
+
+  private final class Told: Sendable {
+    let count = Mutex(0)
   }
 
   /// Whether another relay is told of what `act` does to the queue.
@@ -123,6 +128,25 @@ extension QueueRules {
       _ = try other.enqueue([entry("\(count)")], at: now)
     } while !watcher.isTold(within: 0.1) && Date() < limit
     #expect(Date() < limit)
+  }
+
+  /// A relay of many apps would be busy with the news of each other.
+  @Test func anEntryIsNewsToItsAppAndSeldomToOthers() throws {
+    let (queue, other) = (try open(.sqlite), try open(.sqlite))
+    let (apps, told) = (1000, Told())
+    let watcher = try Watcher(.entries, queue)
+    let watches = (0..<apps).map { app in
+      queue.watch(.entries, of: "app \(app)") { told.count.withLock { $0 += 1 } }
+    }
+    let (began, commits) = (RelayClock.monotonic, 20)
+    for number in 0..<commits {
+      _ = try other.enqueue([entry("\(number)")], at: now)
+      try #require(watcher.isTold(within: 60))
+    }
+    // All are told every few seconds.
+    let seconds = Int(RelayClock.monotonic - began) / 1000
+    #expect(told.count.withLock { $0 } <= apps * (2 + seconds))
+    withExtendedLifetime(watches) {}
   }
 
   @Test func theEndOfAProcessIsNewsOfItsLocks() throws {

@@ -17,7 +17,6 @@ final class OpenListeners: Sendable {
   var all: [any RelayListener] { open.withLock { $0.map(\.listener) } }
 
   func open(_ wanted: ListenerConfiguration) throws {
-    OpenFiles.raiseLimit()
     let listener: any RelayListener
     switch wanted {
     case .http(let http):

@@ -67,6 +67,8 @@ package final class RelayDaemon: @unchecked Sendable {
 
   /// Runs until SIGTERM or SIGINT.
   package func run(_ signals: RelaySignals) throws {
+    // Each app has three, and each of a listener's connections one.
+    OpenFiles.raiseLimit()
     for warning in queue.warnings { log.warning("\(warning)") }
     _ = try queue.reclaim(
       silentSince: RelayClock.now - Int64(configuration.queue.leaseS * 1000), at: RelayClock.now)

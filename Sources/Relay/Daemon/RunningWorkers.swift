@@ -14,6 +14,7 @@ final class RunningWorkers: @unchecked Sendable {
   private let queue: any QueueEngine
   private let log: Logger
   private let badTokens: BadTokens
+  private let reclaimPace = ReclaimPace()
   /// Called with the recorded updates of an app, on its worker's thread.
   private let recorded: @Sendable (_ app: String, [EntryUpdate]) -> Void
   private let shared = Mutex<[(app: String, worker: AppWorker)]>([])
@@ -62,6 +63,7 @@ final class RunningWorkers: @unchecked Sendable {
       credentials.prepare()
       let worker = try AppWorker(
         app, settings, queue: queue, credentials: credentials, log: log, badTokens: badTokens,
+        reclaimPace: reclaimPace,
         recorded: { [recorded] in recorded(app.name, $0) })
       return Running(worker: worker, who: app.credentials, files: files)
     } catch {

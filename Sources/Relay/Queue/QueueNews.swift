@@ -9,15 +9,35 @@ package final class QueueNews: Sendable {
   /// Told until this is released.
   package final class Watch: Sendable {
     private let news: QueueNews
+    private let app: String
     private let number: Int
 
-    fileprivate init(_ news: QueueNews, _ number: Int) { (self.news, self.number) = (news, number) }
-    deinit { news.state.withLock { $0.all[number] = nil } }
+    fileprivate init(_ news: QueueNews, _ app: String, _ number: Int) {
+      (self.news, self.app, self.number) = (news, app, number)
+    }
+    deinit { news.state.withLock { $0.remove(number, of: app) } }
   }
+
+  private typealias Watcher = (part: QueuePart, tell: @Sendable () -> Void)
 
   private struct State {
     var last = 0
-    var all: [Int: (app: String, part: QueuePart, tell: @Sendable () -> Void)] = [:]
+    var count = 0
+    var generation = 0
+    /// By app, because most news are of one of many.
+    var all: [String: [Int: Watcher]] = [:]
+
+    mutating func add(_ watcher: Watcher, of app: String) -> Int {
+      (last, count, generation) = (last + 1, count + 1, generation + 1)
+      all[app, default: [:]][last] = watcher
+      return last
+    }
+
+    mutating func remove(_ number: Int, of app: String) {
+      (count, generation) = (count - 1, generation + 1)
+      all[app]?[number] = nil
+      if all[app]?.isEmpty == true { all[app] = nil }
+    }
   }
 
   private let state = Mutex(State())
@@ -27,30 +47,26 @@ package final class QueueNews: Sendable {
   package func watch(
     _ part: QueuePart, of app: String, _ tell: @escaping @Sendable () -> Void
   ) -> Watch {
-    Watch(
-      self,
-      state.withLock { state in
-        state.last += 1
-        state.all[state.last] = (app, part, tell)
-        return state.last
-      })
+    Watch(self, app, state.withLock { $0.add((part, tell), of: app) })
   }
 
-  var count: Int { state.withLock { $0.all.count } }
+  var count: Int { state.withLock { $0.count } }
+  /// Changes when a watch begins or ends.
+  var generation: Int { state.withLock { $0.generation } }
 
   /// The watched parts, by app.
   var parts: [String: Set<QueuePart>] {
-    state.withLock { $0.all.values.reduce(into: [:]) { $0[$1.app, default: []].insert($1.part) } }
+    state.withLock { $0.all.mapValues { Set($0.values.map(\.part)) } }
   }
 
   func tell(_ parts: Set<QueuePart>, of app: String) {
-    tell { $0 == app && parts.contains($1) }
-  }
-
-  func tell(where isMeant: (String, QueuePart) -> Bool = { _, _ in true }) {
-    for one in state.withLock({ Array($0.all.values) }) where isMeant(one.app, one.part) {
+    for one in state.withLock({ $0.all[app] ?? [:] }).values where parts.contains(one.part) {
       one.tell()
     }
+  }
+
+  func tell() {
+    for app in state.withLock({ Array($0.all.values) }) { for one in app.values { one.tell() } }
   }
 }
 

@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 
 /// Notices changes by reads that block until there are some, on one thread. Each has a connection: one
-/// for each app of a cluster, whose streams are on one node, or one for all apps.
+/// for each app of a cluster, whose streams are on one node, or one for 32 apps.
 final class RedisNews: Sendable {
   /// A read that blocks, or waits to begin.
   private struct Read {
@@ -21,6 +21,16 @@ final class RedisNews: Sendable {
     var failures = 0
   }
 
+  /// The reads, and which apps they are of.
+  private struct Reads {
+    var all: [String: Read] = [:]
+    var groups: [String: Int] = [:]
+    /// Of the watches.
+    var generation = -1
+  }
+
+  /// As many apps share a read, whose cost is that of all its apps.
+  private static let appsTogether = 32
   /// Redis ends a read without news after this time.
   private static let blockMS: Int64 = 30_000
   private static let patienceMS: Int64 = 10_000
@@ -70,10 +80,10 @@ final class RedisNews: Sendable {
   /// Tells those who watch the queue, while it exists.
   func start(_ queue: RedisQueue) {
     let thread = Thread { [self, weak queue] in
-      var reads: [String: Read] = [:]
+      var reads = Reads()
       var readable: Set<CInt> = []
       while let waitMS = queue.map({ turn($0, &reads, readable) }) {
-        readable = wait(for: reads.values.filter(\.isBlocked).compactMap(\.connection), waitMS)
+        readable = wait(for: reads.all.values.filter(\.isBlocked).compactMap(\.connection), waitMS)
       }
     }
     thread.name = "news"
@@ -99,29 +109,38 @@ final class RedisNews: Sendable {
   }
 
   /// Ends and begins reads. Returns how long to wait for the next turn.
-  private func turn(_ queue: RedisQueue, _ reads: inout [String: Read], _ readable: Set<CInt>)
-    -> Int64
-  {
-    var wanted: [String: [String: Set<QueuePart>]] = [:]
-    for (app, parts) in news.parts {
-      wanted[queue.connections.isCluster ? app : "", default: [:]][app] = parts
-    }
-    reads = reads.filter { $0.value.parts == wanted[$0.key] }
-    for (name, parts) in wanted where reads[name] == nil { reads[name] = Read(parts: parts) }
-    for name in reads.keys {
-      var read = reads[name]!
+  private func turn(_ queue: RedisQueue, _ reads: inout Reads, _ readable: Set<CInt>) -> Int64 {
+    followWatches(&reads, isCluster: queue.connections.isCluster)
+    for name in reads.all.keys {
+      var read = reads.all[name]!
       do {
         try move(&read, queue, isReadable: read.connection.map { readable.contains($0.readable) })
       } catch {
         // The watches meet the error too, and report it.
-        news.tell { app, _ in read.parts[app] != nil }
+        for (app, parts) in read.parts { news.tell(parts, of: app) }
         let pauseMS = Self.firstTroubleMS << min(read.failures, 10)
         read = Read(parts: read.parts, failures: read.failures + 1)
         read.time = RelayClock.monotonic + min(pauseMS, Self.longestTroubleMS)
       }
-      reads[name] = read
+      reads.all[name] = read
     }
-    return max(0, (reads.values.map(\.time).min() ?? .max) - RelayClock.monotonic)
+    return max(0, (reads.all.values.map(\.time).min() ?? .max) - RelayClock.monotonic)
+  }
+
+  private func followWatches(_ reads: inout Reads, isCluster: Bool) {
+    let generation = news.generation
+    guard reads.generation != generation else { return }
+    reads.generation = generation
+    var wanted: [String: [String: Set<QueuePart>]] = [:]
+    for (app, parts) in news.parts {
+      let group = reads.groups[app] ?? reads.groups.count / Self.appsTogether
+      reads.groups[app] = group
+      wanted[isCluster ? app : "\(group)", default: [:]][app] = parts
+    }
+    reads.all = reads.all.filter { $0.value.parts == wanted[$0.key] }
+    for (name, parts) in wanted where reads.all[name] == nil {
+      reads.all[name] = Read(parts: parts)
+    }
   }
 
   private func move(_ read: inout Read, _ queue: RedisQueue, isReadable: Bool?) throws {

@@ -17,8 +17,18 @@ final class SQLiteNews: Sendable {
   /// While a commit is about to become visible.
   private static let writtenUS: UInt32 = 2000
   private static let endUS: UInt32 = 10_000
-  /// Each watch may read the file.
-  private static let perWatchUS = 50
+  /// Only those of new entries are known. The watches that may read the file in vain are told this
+  /// rarely, so that with many apps they do not keep a processor busy.
+  private static let perWatchMS: Int64 = 4
+  private static let longestMS: Int64 = 10_000
+
+  /// What other connections have committed.
+  struct Change {
+    var isThere = false
+    /// The apps of the first new entries.
+    var apps: Set<String> = []
+  }
+
   private static let getLock: CInt = 36
   /// The byte of the write lock in the WAL's index, by SQLite's file format.
   private static let writeLock = 120
@@ -47,11 +57,11 @@ final class SQLiteNews: Sendable {
     fault = failure.map { String(cString: strerror($0)) }
   }
 
-  /// Tells from now on. `hasChanged` returns whether other connections have committed since its last
-  /// call; nil at the end.
-  func start(_ hasChanged: @escaping @Sendable () -> Bool?) {
+  /// Tells from now on. `change` returns what other connections have committed since its last call;
+  /// nil at the end.
+  func start(_ change: @escaping @Sendable () -> Change?) {
     let thread = Thread { [self] in
-      follow(hasChanged)
+      follow(change)
       close(inotify)
     }
     thread.name = "news"
@@ -59,24 +69,34 @@ final class SQLiteNews: Sendable {
     thread.start()
   }
 
-  private func follow(_ hasChanged: () -> Bool?) {
+  private func follow(_ change: () -> Change?) {
     var pause = Self.firstPauseUS
+    // When all may be told again (monotonic).
+    var (allFrom, areAllDue): (Int64, Bool) = (0, false)
     while true {
       let hasEnded = drain()
       // The kernel drops its locks a moment after it reports that.
       if hasEnded { usleep(Self.endUS) }
       // Before the look, because a commit that ends in between is visible.
       let isWritten = isBeingWritten
-      guard let isNew = hasChanged() else { return }
-      if isNew || hasEnded { news.tell() }
+      guard let new = change() else { return }
+      for app in new.apps { news.tell([.entries], of: app) }
+      areAllDue = areAllDue || new.isThere || hasEnded
+      if areAllDue, hasEnded || RelayClock.monotonic >= allFrom {
+        news.tell()
+        // A single one is not told in vain.
+        let restMS = min(Int64(news.count - 1) * Self.perWatchMS, Self.longestMS)
+        (allFrom, areAllDue) = (RelayClock.monotonic + restMS, false)
+      }
       if isWritten {
         usleep(Self.writtenUS)
         continue
       }
       let began = RelayClock.monotonicMicroseconds
-      wait(fault == nil ? -1 : Self.blindMS)
+      let restMS = areAllDue ? CInt(clamping: max(0, allFrom - RelayClock.monotonic)) : -1
+      wait(fault == nil ? restMS : Self.blindMS)
       if RelayClock.monotonicMicroseconds - began > Self.quietUS {
-        pause = max(Self.firstPauseUS, UInt32(clamping: news.count * Self.perWatchUS))
+        pause = Self.firstPauseUS
       } else {
         usleep(pause)
         pause = min(2 * pause, Self.longestPauseUS)
@@ -131,19 +151,38 @@ extension SQLiteQueue {
     follower.withLock { follower in
       if let follower { return follower }
       let new = SQLiteNews(file.path, news)
-      let last = Mutex<Int64?>(nil)
+      let last = Mutex<(version: Int64?, entry: Int64)>((nil, .max))
       new.start { [weak self] in
         guard let self else { return nil }
         // Without a version the watches meet the error too.
         let version = try? version()
         return last.withLock { last in
-          defer { last = version }
-          return version == nil || version != last
+          guard version == nil || version != last.version else { return SQLiteNews.Change() }
+          last.version = version
+          return SQLiteNews.Change(
+            isThere: true, apps: (try? appsOfEntries(after: &last.entry)) ?? [])
         }
       }
       follower = new
       return new
     }
+  }
+
+  /// The apps of the first entries after this one, which becomes the last entry.
+  private func appsOfEntries(after last: inout Int64) throws -> Set<String> {
+    // A single one is told in any case.
+    guard news.count > 1 else { return [] }
+    var (apps, number): (Set<String>, Int64) = ([], last)
+    try file.read { database in
+      var new = try HotStatement(
+        database, "SELECT number, app FROM entries WHERE number > ? ORDER BY number LIMIT 100", last
+      )
+      while try new.step() { if let app = new.text(1) { apps.insert(app) } }
+      var newest = try HotStatement(database, "SELECT max(number) FROM entries")
+      if try newest.step() { number = newest.int(0) }
+    }
+    last = number
+    return apps
   }
 
   /// Changes with the commits of all other connections.

@@ -18,12 +18,13 @@ package final class AppWorker: @unchecked Sendable {
   init(
     _ app: AppConfiguration, _ settings: RelayConfiguration.Queue, queue: any QueueEngine,
     credentials: RelayCredentials, log: Logger, badTokens: BadTokens? = nil,
+    reclaimPace: ReclaimPace = ReclaimPace(),
     recorded: @escaping @Sendable ([EntryUpdate]) -> Void = { _ in }
   ) throws {
     (self.app, self.settings, self.queue) = (app, settings, queue)
     loop = try WorkerLoop(
-      app, settings, queue: queue, credentials: credentials, log: log, badTokens, control,
-      recorded: recorded)
+      app, settings, queue: queue, credentials: credentials, log: log, badTokens, reclaimPace,
+      control, recorded: recorded)
   }
 
   package func start() {

@@ -23,7 +23,8 @@ final class WorkerLoop {
 
   init(
     _ app: AppConfiguration, _ settings: RelayConfiguration.Queue, queue: any QueueEngine,
-    credentials: RelayCredentials, log: Logger, _ badTokens: BadTokens?, _ control: WorkerControl,
+    credentials: RelayCredentials, log: Logger, _ badTokens: BadTokens?,
+    _ reclaimPace: ReclaimPace, _ control: WorkerControl,
     recorded: @escaping @Sendable ([EntryUpdate]) -> Void
   ) throws {
     self.control = control
@@ -46,7 +47,7 @@ final class WorkerLoop {
     restrictions = EntryRestrictions(entries, recorder, times, report)
     membership = WorkerMembership(
       queue, lease, Agreement(app, named: WorkerLease.name), quota, session, entries, recorder,
-      times, report, control)
+      times, report, control, reclaimPace)
     claims = EntryClaims(
       queue, lease, membership, session, restrictions, entries, recorder, times, report)
     pusher = EntryPusher(queue, session, entries, recorder, times, report)

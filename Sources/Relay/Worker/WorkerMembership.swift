@@ -9,6 +9,7 @@ final class WorkerMembership {
   private let times: ClaimTimes
   private let report: WorkerReport
   private let control: WorkerControl
+  private let reclaimPace: ReclaimPace
   private var agreement: Agreement
   /// nil without a limit.
   private var quota: ConnectionQuota?
@@ -19,11 +20,12 @@ final class WorkerMembership {
     _ queue: any QueueEngine, _ lease: WorkerLease, _ agreement: Agreement,
     _ quota: ConnectionQuota?, _ session: ServiceSession, _ entries: HeldEntries,
     _ recorder: OutcomeRecorder, _ times: ClaimTimes, _ report: WorkerReport,
-    _ control: WorkerControl
+    _ control: WorkerControl, _ reclaimPace: ReclaimPace
   ) {
     (self.queue, self.lease, self.agreement, self.quota) = (queue, lease, agreement, quota)
     (self.session, self.entries, self.recorder) = (session, entries, recorder)
     (self.times, self.report, self.control) = (times, report, control)
+    self.reclaimPace = reclaimPace
   }
 
   var isInOrder: Bool { !isCutOff && !agreement.isBroken }
@@ -52,7 +54,9 @@ final class WorkerMembership {
         try agreement.look(queue, lease.workerID, report.log)
         report.use(agreement)
       }
-      let count = try queue.reclaim(silentSince: lease.silentSince(now, clock), at: clock)
+      let count = try reclaimPace.run {
+        try queue.reclaim(silentSince: lease.silentSince(now, clock), at: clock)
+      }
       if count > 0 {
         report.figures.reclaimed += count
         report.log.notice("\(count) entries reclaimed from workers that ended or fell silent")
