@@ -1,8 +1,8 @@
 /*
- * The floor of a relay over SQLite: its statements alone, for single entries that are all accepted.
- * A producer's inserts are not measured. apns-relay --print-schema | apns_sqlite_floor FILE
- * [ENTRIES [TOGETHER]] prints the µs of CPU for each entry; callgrind counts the instructions of
- * relay().
+ * The floor of a relay over SQLite: its statements alone, for entries that are all accepted. A
+ * producer's inserts are not measured. apns-relay --print-schema | apns_sqlite_floor FILE
+ * [ENTRIES [TOGETHER [DEVICES]]] prints the µs of CPU for each device; callgrind counts the
+ * instructions of relay().
  */
 #include <sqlite3.h>
 #include <stdio.h>
@@ -10,11 +10,15 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum { most = 4096, rows = 32, range = 64 };
+enum { most = 4096, rows = 32, range = 64, token_length = 64 };
 static sqlite3 *db;
+/* In each entry. */
+static int devices = 1;
 static struct {
   sqlite3_int64 number;
-  char id[40], token[68];
+  char id[40];
+  /* One, or a JSON array. */
+  char *tokens;
 } held[most];
 
 static void must(int code) {
@@ -42,11 +46,15 @@ static void step(sqlite3_stmt *statement) {
 
 static void enqueue(int count) {
   sqlite3_stmt *add = prepare(
-      "INSERT INTO entries (app, id, token, payload) VALUES ('shop', "
+      "WITH RECURSIVE device (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM device WHERE n < ?1), "
+      "list (tokens) AS (SELECT json_group_array(lower(hex(randomblob(32)))) FROM device) "
+      "INSERT INTO entries (app, id, token, tokens, payload) SELECT 'shop', "
       "lower(printf('%s-%s-%s-%s-%s', "
       "hex(randomblob(4)), hex(randomblob(2)), hex(randomblob(2)), hex(randomblob(2)), "
       "hex(randomblob(6)))), "
-      "lower(hex(randomblob(32))), printf('{\"aps\":{\"alert\":\"%.150c\"}}', 'x'))");
+      "iif(?1 = 1, tokens ->> 0, NULL), iif(?1 = 1, NULL, tokens), "
+      "printf('{\"aps\":{\"alert\":\"%.150c\"}}', 'x') FROM list");
+  must(sqlite3_bind_int(add, 1, devices));
   for (int i = 0; i < count; i++) {
     if (i % 1000 == 0) run(i == 0 ? "BEGIN" : "COMMIT; BEGIN");
     step(add);
@@ -63,7 +71,9 @@ static int claim(sqlite3_stmt *find, sqlite3_stmt *add, int together) {
     for (int column = 4; column < 19; column++) (void)sqlite3_column_text(find, column);
     held[count].number = sqlite3_column_int64(find, 0);
     snprintf(held[count].id, sizeof held[count].id, "%s", sqlite3_column_text(find, 2));
-    snprintf(held[count].token, sizeof held[count].token, "%s", sqlite3_column_text(find, 3));
+    const size_t length = (size_t)devices * (token_length + 3) + 2;
+    if (!held[count].tokens && !(held[count].tokens = malloc(length))) exit(1);
+    snprintf(held[count].tokens, length, "%s", sqlite3_column_text(find, devices == 1 ? 3 : 4));
   }
   must(sqlite3_reset(find));
   if (count > 0) {
@@ -77,12 +87,15 @@ static int claim(sqlite3_stmt *find, sqlite3_stmt *add, int together) {
 
 static void record(sqlite3_stmt *add, sqlite3_stmt *end, sqlite3_stmt *trim, int count) {
   run("BEGIN IMMEDIATE");
-  for (int i = 0, place = 0; i < count; i++) {
-    bind(add, ++place, held[i].id);
-    bind(add, ++place, held[i].token);
-    bind(add, ++place, held[i].id);
-    must(sqlite3_bind_int64(add, ++place, held[i].number));
-    if (place == 4 * rows) step(add), place = 0;
+  for (int i = 0, place = 0; i < count * devices; i++) {
+    const char *token = held[i / devices].tokens + (devices == 1 ? 0 : 2);
+    bind(add, ++place, held[i / devices].id);
+    must(sqlite3_bind_int(add, ++place, i % devices));
+    must(sqlite3_bind_text(add, ++place, token + i % devices * (token_length + 3), token_length,
+                           SQLITE_STATIC));
+    bind(add, ++place, held[i / devices].id);
+    must(sqlite3_bind_int64(add, ++place, held[i / devices].number));
+    if (place == 5 * rows) step(add), place = 0;
   }
   sqlite3_set_last_insert_rowid(db, -1);
   for (int i = 0; i < count; i += range) {
@@ -94,7 +107,7 @@ static void record(sqlite3_stmt *add, sqlite3_stmt *end, sqlite3_stmt *trim, int
   run("COMMIT");
 }
 
-static void relay(int together) {
+__attribute__((noinline)) static void relay(int together) {
   sqlite3_stmt *find = prepare(
       "SELECT number, app, id, token, tokens, payload, topic, push_type, priority, expiry, "
       "collapse_id, deadline, "
@@ -108,8 +121,8 @@ static void relay(int together) {
       "apns_id, deliveries, "
       "at, entry) VALUES ";
   for (int i = 0; i < rows; i++)
-    strcat(many, i == 0 ? "('shop', ?, 0, ?, 'accepted', '', 200, ?, 1, 1800000000000, ?)"
-                        : ", ('shop', ?, 0, ?, 'accepted', '', 200, ?, 1, 1800000000000, ?)");
+    strcat(many, i == 0 ? "('shop', ?, ?, ?, 'accepted', '', 200, ?, 1, 1800000000000, ?)"
+                        : ", ('shop', ?, ?, ?, 'accepted', '', 200, ?, 1, 1800000000000, ?)");
   sqlite3_stmt *claimed = prepare("INSERT INTO claims VALUES ('shop', 'normal', ?, ?, 1)");
   sqlite3_stmt *add = prepare(many),
                *end = prepare("DELETE FROM entries WHERE number BETWEEN ? AND ?");
@@ -122,12 +135,16 @@ static double seconds(struct timeval time) {
 }
 
 int main(int count, char **words) {
-  const int entries = (count > 2 ? atoi(words[2]) : 40000) / rows * rows;
   const int together = count > 3 ? atoi(words[3]) : 512;
+  const int entries = (count > 2 ? atoi(words[2]) : 40000) / together * together;
+  if (count > 4) devices = atoi(words[4]);
   static char schema[1 << 16];
-  if (count < 2 || together % rows != 0 || together > most ||
+  if (count < 2 || devices < 1 || together * devices % rows != 0 || together > most ||
       fread(schema, 1, sizeof schema - 1, stdin) == 0)
-    return fprintf(stderr, "apns-relay --print-schema | %s FILE [ENTRIES [TOGETHER]]\n", words[0]),
+    return fprintf(stderr,
+                   "apns-relay --print-schema | %s FILE [ENTRIES [TOGETHER [DEVICES]]]\n"
+                   "TOGETHER times DEVICES is a multiple of %d\n",
+                   words[0], rows),
            2;
   sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   must(sqlite3_open_v2(words[1], &db,
@@ -141,6 +158,8 @@ int main(int count, char **words) {
   getrusage(RUSAGE_SELF, &after);
   const double user = seconds(after.ru_utime) - seconds(before.ru_utime);
   const double kernel = seconds(after.ru_stime) - seconds(before.ru_stime);
-  printf("%d entries, %d together: %.2f µs of CPU for each, %.2f of that in the kernel\n", entries,
-         together, 1e6 * (user + kernel) / entries, 1e6 * kernel / entries);
+  const double all = (double)entries * devices;
+  printf(
+      "%d entries of %d, %d together: %.2f µs of CPU for each device, %.2f of that in the kernel\n",
+      entries, devices, together, 1e6 * (user + kernel) / all, 1e6 * kernel / all);
 }
