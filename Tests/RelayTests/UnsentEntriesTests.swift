@@ -56,6 +56,14 @@ import Testing
     }
   }
 
+  @Test mutating func whatIsSentIsReleasedWhileOthersWait() {
+    for _ in 0..<3 { add(.bulk, 500) }
+    weak let first = unsent.next?.held
+    #expect(first != nil)
+    #expect(send(1000) == [.bulk: 1000])
+    #expect(first == nil && !unsent.isEmpty)
+  }
+
   @Test mutating func onlyTheMeantAreRemoved() {
     for lane in Lane.allCases { for count in 1...3 { add(lane, count) } }
     unsent.removeFirst(of: .bulk)

@@ -12,7 +12,8 @@ final class UnsentEntries {
       if start == entries.count {
         entries.removeAll(keepingCapacity: true)
         start = 0
-      } else if start > 4096 {
+      } else if 2 * start > entries.count {
+        // In time, because an entry of many devices takes much memory.
         entries.removeFirst(start)
         start = 0
       }
