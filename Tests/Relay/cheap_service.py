@@ -8,11 +8,12 @@ import subprocess
 class Service:
     """Runs apns_http2_service of Tests/Benchmarks, which accepts everything after `delay_ms` milliseconds, and adds the device
     of each notification to the file `devices`; with `times` when it was read and answered. `before`: the words before the
-    program."""
+    program. More options are the program's."""
 
-    def __init__(self, program, delay_ms=0, devices=None, times=False, before=()):
+    def __init__(self, program, delay_ms=0, devices=None, times=False, before=(), **more):
         self.devices = devices and pathlib.Path(devices)
-        words = [*before, program, str(delay_ms), *filter(None, [devices]), *["times"] * times]
+        options = (f"--{name}={value}" for name, value in more.items())
+        words = [*before, program, *options, str(delay_ms), *filter(None, [devices]), *["times"] * times]
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.ready = json.loads(self.process.stdout.readline())
 

@@ -29,12 +29,13 @@ def slot(key):
 class Node(Server):
     """A node at a port, and at a UNIX socket for the test."""
 
-    def __init__(self, directory, timeout_ms, options=None):
+    def __init__(self, directory, timeout_ms, options=None, address="127.0.0.1"):
         pathlib.Path(directory).mkdir()
+        self.address = address
         more = {
             "cluster-enabled": "yes", "cluster-node-timeout": timeout_ms, "cluster-replica-validity-factor": 0,
             # On a busy machine nodes wrongly report each other as failed, so only the test starts a failover.
-            "cluster-require-full-coverage": "no", "cluster-replica-no-failover": "yes", "bind": "127.0.0.1", **(options or {})}
+            "cluster-require-full-coverage": "no", "cluster-replica-no-failover": "yes", "bind": address, **(options or {})}
         self.port = free_port()
         kind = "tls-port" if "tls-cert-file" in more else "port"
         words = [str(word) for name, value in {**more, kind: self.port}.items() for word in (f"--{name}", value)]
@@ -61,13 +62,15 @@ class Node(Server):
 
 
 class Cluster:
-    """`primaries` nodes with slots, and as many replicas if `replicas`."""
+    """`primaries` nodes with slots, and as many replicas if `replicas`; each on one of the `hosts`, if there are any."""
 
-    def __init__(self, directory, *, primaries=3, replicas=False, timeout_ms=1500, options=None):
+    def __init__(self, directory, *, primaries=3, replicas=False, timeout_ms=1500, options=None, hosts=()):
         self.nodes = []
         try:
             for number in range(primaries * (2 if replicas else 1)):
-                self.nodes.append(Node(pathlib.Path(directory) / f"node-{number}", timeout_ms, options))
+                with hosts[number] if hosts else contextlib.nullcontext():
+                    address = {"address": hosts[number].address} if hosts else {}
+                    self.nodes.append(Node(pathlib.Path(directory) / f"node-{number}", timeout_ms, options, **address))
             self.primaries, self.replicas = self.nodes[:primaries], self.nodes[primaries:]
             self._join()
         except BaseException:
@@ -85,7 +88,7 @@ class Cluster:
             node.ask("CLUSTER", "SET-CONFIG-EPOCH", number + 1)
             if node in self.primaries:
                 node.ask("CLUSTER", "ADDSLOTS", *range(number * each, min(SLOTS, (number + 1) * each)))
-            node.ask("CLUSTER", "MEET", "127.0.0.1", first.port, *([first.port + 10000] if first.port else []))
+            node.ask("CLUSTER", "MEET", first.address, first.port, *([first.port + 10000] if first.port else []))
 
         def knows_all(node):
             return f"cluster_known_nodes:{len(self.nodes)}" in node.ask("CLUSTER", "INFO")
@@ -106,7 +109,7 @@ class Cluster:
 
     @property
     def url(self):
-        return "redis+cluster://" + ",".join(f"127.0.0.1:{node.port}" for node in self.nodes[:2])
+        return "redis+cluster://" + ",".join(f"{node.address}:{node.port}" for node in self.nodes[:2])
 
     def owner(self, number):
         """Returns the running node that reports itself as the slot's owner, or None."""
@@ -135,7 +138,7 @@ class Cluster:
         source.ask("CLUSTER", "SETSLOT", number, "MIGRATING", to.id)
         step()
         while keys := source.ask("CLUSTER", "GETKEYSINSLOT", number, 1):
-            source.ask("MIGRATE", "127.0.0.1", to.port, keys[0], 0, 5000)
+            source.ask("MIGRATE", to.address, to.port, keys[0], 0, 5000)
             step()
         for node in [to, source, *self.nodes]:
             if node.is_alive and "role:master" in node.ask("INFO", "replication"):

@@ -52,6 +52,7 @@ static volatile bench_counts_t *counts;
 static client_t clients[CLIENTS_MAX];
 static int client_count;
 static int devices = -1;
+static uint8_t *seen; /* a bit for each number of a device */
 
 void bench_pin(int processor) {
   cpu_set_t set;
@@ -61,10 +62,11 @@ void bench_pin(int processor) {
   sched_setaffinity(0, sizeof set, &set);
 }
 
-int bench_listen(uint16_t *port_out) {
+int bench_listen(const char *given, uint16_t *port_out) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t size = sizeof address;
   int listener = socket(AF_INET, SOCK_STREAM, 0);
+  MUST(!given || inet_pton(AF_INET, given, &address.sin_addr) == 1);
   MUST(bind(listener, (struct sockaddr *)&address, sizeof address) == 0 &&
        listen(listener, 128) == 0 &&
        getsockname(listener, (struct sockaddr *)&address, &size) == 0);
@@ -89,6 +91,13 @@ typedef struct request {
 
 static bool is(const char *text, const uint8_t *name, size_t length) {
   return length == strlen(text) && !memcmp(name, text, length);
+}
+
+/* The last 12 digits of a token in hex. */
+static uint64_t number_of(const char *device) {
+  const size_t length = strlen(device);
+  MUST(length >= 12);
+  return strtoull(device + length - 12, NULL, 16);
 }
 
 static int on_header(nghttp2_session *http, const nghttp2_frame *frame, const uint8_t *name,
@@ -122,6 +131,19 @@ static void write_device(nghttp2_session *http, int32_t stream, uint64_t arrived
   }
 }
 
+static void count_device(nghttp2_session *http, int32_t stream) {
+  const request_t *request = nghttp2_session_get_stream_user_data(http, stream);
+  MUST(request);
+  const uint64_t number = number_of(request->device);
+  MUST(number < options.numbers);
+  uint8_t *byte = &seen[number / 8];
+  const uint8_t bit = (uint8_t)(1 << number % 8);
+  if (*byte & bit) return;
+  *byte |= bit;
+  counts->devices++;
+  counts->sum += number;
+}
+
 static int on_frame(nghttp2_session *http, const nghttp2_frame *frame, void *context) {
   client_t *client = context;
   if (frame->hd.type != NGHTTP2_DATA && frame->hd.type != NGHTTP2_HEADERS) return 0;
@@ -136,6 +158,7 @@ static int on_frame(nghttp2_session *http, const nghttp2_frame *frame, void *con
                .due_ms = options.delay_ms ? now_ms() + options.delay_ms : 0,
                .arrived_ns = options.times ? now_ns() : 0};
   counts->requests++;
+  if (options.numbers) count_device(http, frame->hd.stream_id);
   if (options.devices && !options.times) write_device(http, frame->hd.stream_id, 0);
   return 0;
 }
@@ -238,7 +261,8 @@ static void begin_http2(client_t *client) {
   MUST(nghttp2_session_callbacks_new(&callbacks) == 0 && nghttp2_option_new(&option) == 0);
   nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
   nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
-  if (options.devices) nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
+  if (options.devices || options.numbers)
+    nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
   nghttp2_option_set_no_auto_window_update(option, 1);
   MUST(nghttp2_session_server_new2(&client->http, callbacks, client, option) == 0);
   nghttp2_session_callbacks_del(callbacks);
@@ -355,7 +379,7 @@ static int any_certificate(int is_fine, X509_STORE_CTX *store) {
 bench_service_t bench_service_start(const identities_t *identities,
                                     const bench_service_options_t *given) {
   bench_service_t service = {0};
-  int listener = bench_listen(&service.port);
+  int listener = bench_listen(given->address, &service.port);
   service.counts =
       mmap(NULL, sizeof *service.counts, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   MUST(service.counts != MAP_FAILED);
@@ -373,6 +397,7 @@ bench_service_t bench_service_start(const identities_t *identities,
     devices = open(options.devices, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     MUST(devices >= 0);
   }
+  if (options.numbers) MUST(seen = calloc(options.numbers / 8 + 1, 1));
   SSL_CTX *context = SSL_CTX_new(TLS_server_method());
   SSL_CTX_use_certificate(context, identities->gateway.certificate);
   SSL_CTX_use_PrivateKey(context, identities->gateway.key);

@@ -23,6 +23,8 @@ typedef struct bench_service_options {
   bool refuses;        /* answers 410 to all instead of 200 */
   const char *devices; /* a file that gets the device of each complete request, a line each */
   bool times;          /* which follows the answer, with when both were, in monotonic ns */
+  uint64_t numbers;    /* tokens end with a number below this in hex: counts different ones */
+  const char *address; /* to listen on; default: loopback */
 } bench_service_options_t;
 
 /* Counts since the last reset. */
@@ -30,6 +32,7 @@ typedef struct bench_counts {
   uint64_t requests, connections;
   uint64_t wire_in, wire_out; /* bytes with TLS, of ended connections */
   uint64_t records_out;
+  uint64_t devices, sum; /* different numbers of devices, and their sum */
 } bench_counts_t;
 
 typedef struct bench_service {
@@ -42,8 +45,8 @@ bench_service_t bench_service_start(const identities_t *identities,
                                     const bench_service_options_t *options);
 void bench_service_stop(bench_service_t *service);
 
-/* Listens on a free local port. */
-int bench_listen(uint16_t *port_out);
+/* Listens on a free port of an address; NULL: loopback. */
+int bench_listen(const char *address, uint16_t *port_out);
 void bench_pin(int processor);
 
 #endif

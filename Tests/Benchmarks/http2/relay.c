@@ -141,7 +141,7 @@ static void relay_all(int listener, uint16_t to_port) {
 
 relay_t relay_start(uint16_t to_port, uint32_t round_trip_ms) {
   relay_t relay = {0};
-  int listener = bench_listen(&relay.port);
+  int listener = bench_listen(NULL, &relay.port);
   relay.process = fork();
   if (relay.process) {
     close(listener);

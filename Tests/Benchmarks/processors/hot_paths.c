@@ -346,7 +346,7 @@ static void send_pushes(const push_t *push, size_t count) {
 /* Everything waits for a handshake that the peer never answers. */
 static void send_unconnected(const push_t *push, size_t count) {
   uint16_t port;
-  const int listener = bench_listen(&port);
+  const int listener = bench_listen(NULL, &port);
   ports[SILENT] = port;
   list_t list = make_list(push);
   apns_credentials_t *credentials = make_credentials(push->signs);
