@@ -2,7 +2,7 @@
 
 import html
 
-from plot import COLORS, amount, nice_steps, text
+from plot import COLORS, nice_steps, text
 
 WIDTH, HEIGHT, LEFT, RIGHT, GAP, TOP = 900, 150, 70, 130, 46, 36
 MORE_COLORS = (*COLORS, "#cf222e", "#57606a", "#bf3989", "#0550ae")
@@ -25,7 +25,7 @@ def panel(title, lines, top, longest, moments):
     yield text(LEFT, top - 10, title, 'font-weight="bold"')
     for mark in axes.marks:
         yield f'<path d="M{LEFT} {axes.y(mark):.1f}H{WIDTH - RIGHT}" stroke="#d1d9e0"/>'
-        yield text(LEFT - 6, axes.y(mark) + 4, amount(mark), 'text-anchor="end"')
+        yield text(LEFT - 6, axes.y(mark) + 4, f"{mark:,.10g}", 'text-anchor="end"')
     for mark in nice_steps(longest):
         if mark <= longest:
             yield text(axes.x(mark), top + HEIGHT + 16, f"{mark:.10g} s", 'text-anchor="middle"')
