@@ -96,7 +96,7 @@ need_build_tools() {
   need git command -v git
 }
 
-# What building the library, its C tests and the relay for the tests needs.
+# For building the library, its C tests and the relay for the tests.
 need_builds() {
   need_build_tools
   need g++ command -v "${CXX:-c++}"

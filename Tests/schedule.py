@@ -121,7 +121,7 @@ def descendants(pid):
 
 
 def stacks(pids):
-    """What those processes run, and where each of their threads waits."""
+    """Returns the command lines of these processes, and where each of their threads waits."""
     lines = []
     for pid in pids:
         try:

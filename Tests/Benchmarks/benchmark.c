@@ -170,7 +170,7 @@ static figures_t run_library(int contender, const sink_t *sink, const apns_crede
   must(apns_session_new(&options, who, &session, &error), &error);
   connect_in_loop(session);
 
-  /* A session lives for days: send the list once before measuring, so that the system has already
+  /* A session runs for days: send the list once before measuring, so that the system has already
      given its window memory. */
   send_all(contender, session, list);
   connect_in_loop(session);

@@ -347,7 +347,7 @@ TEST(an_answer_has_its_ids) {
 
 #define MADE "5e2a60c0-3333-4000-8000-00000000000b"
 
-/* What is no UUID does not count, and of two of a kind the last one does. */
+/* A value that is not a UUID is ignored, and the last of two equal headers counts. */
 TEST(an_accepted_one_has_the_id_that_is_one) {
   static const struct {
     const char *fields[12], *own, *id, *unique_id;

@@ -81,7 +81,7 @@ TEST(of_files) {
     apns_cause_t cause;
     apns_credentials_options_t options;
   } rows[] = {
-      {"no such file", APNS_ERR_CREDENTIALS, APNS_CAUSE_FILE_UNREADABLE,
+      {"a missing file", APNS_ERR_CREDENTIALS, APNS_CAUSE_FILE_UNREADABLE,
        who("/nowhere/provider.pem", NULL, NULL)},
       {"a broken file", APNS_ERR_CREDENTIALS, APNS_CAUSE_FILE_MALFORMED,
        who(malformed, own->key_file, NULL)},
@@ -222,7 +222,7 @@ TEST(of_connecting) {
   const gateway_options_t wanting = {.wants_certificate = true, .tls_version = TLS1_2_VERSION};
 
   const connecting_t rows[] = {
-      {"no such name", APNS_ERR_NETWORK, APNS_CAUSE_NAME_NOT_FOUND, .lookup = &no_name},
+      {"an unknown name", APNS_ERR_NETWORK, APNS_CAUSE_NAME_NOT_FOUND, .lookup = &no_name},
       {"no name server", APNS_ERR_NETWORK, APNS_CAUSE_LOOKUP_FAILED, .lookup = &no_answer},
       {"a slow lookup", APNS_ERR_TIMEOUT, APNS_CAUSE_LOOKUP_TIMEOUT, .lookup = &not_yet,
        .connect_timeout_ms = 100},

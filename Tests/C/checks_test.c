@@ -98,7 +98,8 @@ TEST(all_is_checked_by_default) {
   assert_refused(session, &push, APNS_REJECT_PROCESSING_ERROR, "looks like a duration");
 }
 
-/* An equal payload needs no other check; one that differs in a byte, at the same place, does. */
+/* The session checks an equal payload once, and a payload again if a byte at the same address
+ * changes. */
 TEST(a_payload_that_changes_is_checked_again) {
   owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
   owned(session) session = session_checking(gateway, 0, 0);
@@ -178,7 +179,7 @@ TEST(a_checked_payload_is_not_read_beyond_its_end) {
 TEST(expiries_are_checked_where_asked_for) {
   owned(gateway) gateway = gateway_start(NULL, SCRIPTS(record_all));
   owned(session) session = session_checking(gateway, APNS_CHECK_EXPIRY, 0);
-  apns_notification_t push = saying("not JSON, which is not asked for");
+  apns_notification_t push = saying("not JSON, which these checks accept");
   const int64_t now = time(NULL);
   static const int64_t durations[] = {1, 3600, 86400, 31536000, 499999999};
   for (size_t index = 0; index < sizeof durations / sizeof *durations; index++) {

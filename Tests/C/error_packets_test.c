@@ -48,8 +48,8 @@ TEST(each_status_at_each_place) {
 TEST(a_service_of_http_is_named) {
   static const char web[] = "HTTP/1.1 400 Bad Request\r\n\r\n";
   static const uint8_t settings[] = {0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100};
-  /* What is not written yet when the service speaks goes to the next connection, which is a
-   * gateway's. */
+  /* When the peer turns out not to be a gateway, the session writes the rest to the next
+   * connection, which leads to one. */
   static const gateway_step_t scripts[][3] = {{TAKE_FRAMES(1), SAY(settings, sizeof settings), END},
                                               {TAKE_FRAMES(1), SAY(web, sizeof web - 1), END}};
   for (size_t index = 0; index < 2; index++) {

@@ -24,7 +24,7 @@
     }                                                                                \
   } while (0)
 
-/* Of these tests only. Under valgrind it takes 20 seconds to make one. */
+/* Only tests use this key. Under valgrind, generating one takes 20 seconds. */
 static const char an_rsa_key[] =
     "-----BEGIN RSA PRIVATE KEY-----\n"
     "MIIEowIBAAKCAQEAs1IJhao5YxtjnFvosvB9ZpauW77MEbd8I0ZGpMdmQquD7lAI\n"

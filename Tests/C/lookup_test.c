@@ -256,7 +256,7 @@ TEST(the_callers_function_comes_first) {
 void before_all(void) {
   identities_make();
   if (!nameserver_enter()) {
-    puts("skipped: there may be no namespace with a name server of its own");
+    puts("skipped: this needs a namespace with a name server");
     exit(SKIPPED);
   }
   nameserver_start();

@@ -370,7 +370,7 @@ static void take_events(apns_session_t *session, bool was_closed) {
     if (status == APNS_DONE) break;
     if (again(status, &error, "next_event")) continue;
     size_t n = (size_t)(uintptr_t)event.user_data - 1;
-    CHECK(n < PUSHES && is_taken[n] && !has_end[n], "an end of number %zu that is none", n);
+    CHECK(n < PUSHES && is_taken[n] && !has_end[n], "an unexpected event of number %zu", n);
     if (n >= PUSHES) continue;
     has_end[n] = true;
     if (event.kind == APNS_EVENT_UNKNOWN)
@@ -630,7 +630,7 @@ int main(int count, char **arguments) {
   unsetenv("SSL_CERT_DIR");
   has_anchors = anchors_hide();
   if (!has_anchors) {
-    puts("skipped: system-trust, which needs a namespace with an /etc of its own");
+    puts("skipped: system-trust, which needs a namespace with a separate /etc");
   } else {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/README", X509_get_default_cert_dir());
@@ -639,7 +639,7 @@ int main(int count, char **arguments) {
   }
 #ifdef WITH_CARES
   has_names = nameserver_enter();
-  if (!has_names) puts("skipped: lookup, which needs a namespace with a name server of its own");
+  if (!has_names) puts("skipped: lookup, which needs a namespace with a name server");
 #endif
   start_peers();
   if (apns_credentials_new(&pem, &credentials, &error)) {

@@ -64,7 +64,7 @@ static service_reply_t judge_some(void *context, const service_push_t *push) {
   return number_of(push) % 3 ? (service_reply_t){0} : bad;
 }
 
-/* Many more than fit into the window, where each outcome is to be taken. */
+/* Sends many more than fit into the window, each with an outcome to take. */
 static void send_all(apns_session_t *session, size_t count, bool waits) {
   for (size_t n = 0; n < count; n++) {
     const apns_notification_t *push = notification(n);

@@ -175,7 +175,7 @@ static int closed_port(uint16_t *port) {
   return holder;
 }
 
-/* `suspended_ms`: for so long the process is suspended before its deadline. */
+/* The process is suspended for `suspended_ms` before its deadline. */
 static void expires_without_a_network(apns_protocol_t protocol, int64_t suspended_ms) {
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   const int holder = closed_port(&options.peer.port);

@@ -429,6 +429,6 @@ int in_child(int (*body)(void *), void *argument) {
 
 void assert_child_is_fine(int (*body)(void *), void *argument) {
   const int status = in_child(body, argument);
-  if (WIFSIGNALED(status)) fail_msg("the child died of signal %d", WTERMSIG(status));
+  if (WIFSIGNALED(status)) fail_msg("signal %d ended the child", WTERMSIG(status));
   assert_int_equal(WEXITSTATUS(status), 0);
 }

@@ -1,4 +1,4 @@
-/* Client: pushes of many threads, each with the future of its own outcome; messages that own. */
+/* Client: pushes of many threads, each with the future of its outcome; messages that own. */
 #include <atomic>
 #include <thread>
 

@@ -28,7 +28,7 @@ static_assert(std::is_nothrow_copy_constructible_v<apns::Error>);
 static_assert(std::is_trivially_copyable_v<apns::Token>);
 static_assert(!std::is_constructible_v<apns::Bytes, const std::vector<int> &>);
 static_assert(!std::is_constructible_v<apns::Bytes, int>);
-/* Text does not convert to a token, whatever holds it. */
+/* No type of text converts to a token. */
 static_assert(!std::is_constructible_v<apns::Notification, const char *, const char *>);
 static_assert(!std::is_constructible_v<apns::Notification, std::string, const char *>);
 static_assert(!std::is_constructible_v<apns::TokenBytes, std::string_view>);

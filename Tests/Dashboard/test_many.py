@@ -125,7 +125,7 @@ def test_a_link_shows_a_colleague_the_same(full, show, browser):
     device = token(500).hex()
     page.run(f"(({{ menu }}) => {{ menu.append(new Option('x', '{device}')); menu.value = '{device}'; menu.dispatchEvent(new Event('change')); }})({{ menu: document.getElementById('device') }})")
     page.wait(f"document.getElementById('owner').textContent.startsWith('{device[:8]}')")
-    # Of the 100 pushes to this device.
+    # One of the 100 pushes to this device is drawn, the others are counted.
     page.wait("document.querySelector('.lock .more')?.textContent === '99 more'")
     assert page.run("[...document.querySelectorAll('.lock .banner .title')].every((title) => title.textContent.endsWith('500'))")
     link = page.run("location.href")

@@ -374,7 +374,7 @@ def axe():
 
 
 def inaccessible(page):
-    """What fails our own checks, and axe-core's if it was fetched."""
+    """Returns the failures of these checks, and of axe-core if it was fetched."""
     found = page.run(OWN_CHECKS)
     if script := axe():
         page.run(script + "; void 0")

@@ -2,7 +2,7 @@ import CAPNS
 
 /// A session over HTTP/2 and a server with arbitrary responses: a script of steps of caller and
 /// server, a byte per step followed by its arguments. Every notification has exactly one outcome
-/// and its request arrives unchanged, whatever the server sends.
+/// and its request arrives unchanged, with any input from the server.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzHTTP2(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   let server = HostileServer(UnsafeRawBufferPointer(start: data, count: size))
@@ -107,7 +107,7 @@ private final class FuzzedProvider {
       switch outcome.outcome {
       case .accepted:
         told.accepted += 1
-        require(reporting != .failures, "acceptance is told to whoever asked for it")
+        require(reporting != .failures, "an accepted event only if the options ask for it")
         require(status == 200 && reason == 0, "accepted is what was answered by 200")
       case .rejected:
         told.rejected += 1
@@ -164,14 +164,14 @@ private final class FuzzedProvider {
     check()
     var stats = apns_session_stats_t()
     session.pointee.count(into: &stats)
-    require(stats.unresolved == 0 && stats.events == 0, "at the end each has its end")
-    require(stats.rejected == told.rejected && stats.unknown == told.unknown, "as was told")
+    require(stats.unresolved == 0 && stats.events == 0, "at the end each has an outcome")
+    require(stats.rejected == told.rejected && stats.unknown == told.unknown, "the counts match the events")
     if reporting != .failures {
       let forgotten = Int(stats.forgotten)
-      require(reporting == .all || forgotten == 0, "each was asked for")
+      require(reporting == .all || forgotten == 0, "no outcome gave way unless the options allow it")
       require(
         ended.count + forgotten == taken.count
-          && Int(stats.accepted) == Int(told.accepted) + forgotten, "each was told or gave way")
+          && Int(stats.accepted) == Int(told.accepted) + forgotten, "each had an event or gave way")
     }
   }
 }

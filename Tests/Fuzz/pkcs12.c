@@ -21,7 +21,7 @@ static bool is_patient(const PKCS12 *file) {
   return count > FEW_ITERATIONS && count <= MOST_ITERATIONS;
 }
 
-/* The file with a correct checksum; NULL if it has none. */
+/* The file with a correct checksum; NULL if its format has no checksum. */
 static uint8_t *seal(const uint8_t *data, size_t size, size_t *length_out) {
   PKCS12 *file = d2i_PKCS12(NULL, &data, (long)size);
   uint8_t *sealed = NULL;

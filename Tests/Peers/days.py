@@ -11,7 +11,7 @@ BAD, GONE = "BadDeviceToken", "Unregistered"
 class Day:
     name: str
     sentence: str
-    # They begin when this share of the notifications has arrived, and end after so many seconds.
+    # They begin when this share of the notifications has arrived, and end after `seconds`.
     faults: dict = dataclasses.field(default_factory=dict)
     share: float = 0
     seconds: float | None = None
@@ -27,7 +27,7 @@ class Day:
 
 
 def days(n):
-    """The days for so many notifications."""
+    """The days for `n` notifications."""
     return [
         Day("good day", "Nothing happens."),
         Day("rolling GOAWAY",

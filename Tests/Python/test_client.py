@@ -521,7 +521,7 @@ atexit.register(lambda: threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGIN
 
 
 def test_a_block_that_raises_keeps_its_exception(start, given):
-    # A stream is abandoned once, which is no outcome.
+    # The session abandons the stream once, which does not resolve the push.
     hasty = {"connect_timeout": 0.1, "write_timeout": 0.1, "answer_timeout": 1}
     with pytest.raises(LookupError, match="mine"):
         with libapns.Client(**given(start(faults=UNHEARD), **hasty)) as client:

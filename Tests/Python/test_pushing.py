@@ -214,7 +214,7 @@ def test_unwritten_notifications_are_cancelled_by_the_timeout(start, push):
 
 @needs_http2
 def test_a_deadline_of_its_own(start, push):
-    """What waits for a stream ends as expired, what was written as unknown."""
+    """At its deadline a notification without a stream is expired, a written one unknown."""
     simulator = start("--http2-port", "0", faults={"streams_max": 1, **UNHEARD})
     session = push(simulator)
     session.connect()

@@ -116,8 +116,8 @@ def read_command(stream):
 
 
 def between(path, change):
-    """Connects to the Redis at a UNIX socket. `change(words, ask)` returns the reply to these words; `ask()` gets that
-    of Redis. If it returns a reply and None, the connection ends after the reply."""
+    """Connects to the Redis at a UNIX socket. `change(words, ask)` returns the reply to these words; `ask()` gets the reply
+    of the real server. If it returns a reply and None, the connection ends after the reply."""
 
     def act(near):
         far = socket.socket(socket.AF_UNIX)

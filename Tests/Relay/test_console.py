@@ -57,7 +57,7 @@ def test_a_campaign_is_paused_resumed_limited_and_cancelled(start, relay, shared
     arrived(simulator, 300)
     wait_until(lambda: (campaign(one) or {}).get("left"), "nothing is counted")
     before = campaign(one)
-    # What is counted, and what has ended since, stays the whole campaign.
+    # The last count and the outcomes since add up to the whole campaign.
     assert before["state"] == "sending" and 2900 <= before["left"]["devices"] + sum(before["outcomes"].values()) <= 3000
     assert act(one, "pause", campaign="sale")["text"] == "sale is paused"
     # Notifications in flight end, and then the count is exact.

@@ -81,7 +81,7 @@ def test_all_are_given_back_while_no_relay_runs(start, relay, shared):
     assert told(one, "retry", "--all") == [{"entries": 251, "devices": 251, "skipped": []}]
     assert told(one, "retry", "--all") == [{"entries": 0, "devices": 0, "skipped": []}]
     assert shared.counts() == {}
-    # It dies again, and keeps its history.
+    # It becomes a dead letter again, and keeps its history.
     one.start().wait_ready().wait_done()
     assert shared.counts() == {"dead": 250, "expired": 1}
     lines = dead(one)["n-7"]["history"]

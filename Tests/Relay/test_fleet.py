@@ -90,7 +90,7 @@ def test_one_that_cannot_ask_gives_its_connections_up(start, relay, server):
 
 
 def test_one_that_is_cut_off_writes_no_more(start, relay, server):
-    """Others may have its entries soon."""
+    """Other relays may claim its entries soon."""
     queue = RedisQueue(server)
     simulator = start(faults={"answer_delay_ms": [200, 200], "streams_max": 1})
     queue.add(*({"id": identifier(n), "token": token(n)} for n in range(100)))
@@ -108,7 +108,7 @@ def test_one_that_is_cut_off_writes_no_more(start, relay, server):
 
 
 def test_one_that_was_stopped_gives_its_connections_up(start, relay, shared):
-    """Others take its quota when its lease expires. When it resumes, it has none."""
+    """Others take its quota when its lease expires. When it resumes, its quota is 0."""
     simulator = start(faults={"answer_delay_ms": [5, 10]})
     app = {"limits": {"total_connections": 1, "window": 10}}
     first = relay(simulator, queue=shared, name="first", settings={"lease": "1s"}, app=app).start().wait_ready()

@@ -50,7 +50,7 @@ def test_a_full_window_holds_no_other_lane_up(start, relay, shared):
 
 
 def test_bulk_does_not_starve(start, relay, shared):
-    """One of sixteen is bulk, while others wait all the time."""
+    """Bulk gets one of sixteen notifications, while others wait all the time."""
     simulator = start("--seed", "1", faults={"streams_max": 8, "answer_delay_ms": 10})
     shared.add(many("bulk", 0, 100), *({"id": f"normal-{n}", "token": token(1000 + n)} for n in range(1200)))
     one = relay(simulator, queue=shared, app={"limits": {"window": 512}}).start().wait_ready().wait_done()

@@ -52,8 +52,8 @@ NUMBER = b"$%d\r\n%s\r\n" % (len(BIG), BIG)
 STRANGE = {
     "many elements": (saying(b"*2147483647\r\n"), "invalid Redis reply: it has more than 4194304 elements"),
     "many lists of many": (saying(b"*7\r\n" + b"*4000000\r\n*0\r\n" * 7), "invalid Redis reply|no reply within"),
-    "a list of less than nothing": (saying(b"*-2147483648\r\n"), "invalid Redis reply|invalid reply to TIME"),
-    "a length that is none": (saying(b"$-9\r\n"), "invalid Redis reply|invalid reply to TIME"),
+    "a list of negative length": (saying(b"*-2147483648\r\n"), "invalid Redis reply|invalid reply to TIME"),
+    "an invalid length": (saying(b"$-9\r\n"), "invalid Redis reply|invalid reply to TIME"),
     "more than any length": (saying(b"$99999999999999999999999\r\n"), "invalid Redis reply"),
     "a text without end": (flooding(b"$999999999999\r\n", bytes(1 << 16)), "invalid Redis reply: it is longer than"),
     "a line without end": (flooding(b"+", b"x" * (1 << 16)), "invalid Redis reply: it is longer than"),

@@ -94,7 +94,7 @@ def test_a_restart_loses_no_connection(start, activated):
     told, ended = [], threading.Event()
 
     def client(part):
-        """Pushes again what was told 503: the relay stops, and has not queued it."""
+        """Repeats a request after 503: the relay stops, and has not queued it."""
         number = part
         while not ended.is_set():
             status = ask(tcp(web), number)

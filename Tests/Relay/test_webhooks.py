@@ -30,7 +30,7 @@ def whsec(key):
 
 
 class Receiver:
-    """Keeps all requests. `answer` returns a status, with headers or without; nothing means that there is no response."""
+    """Keeps all requests. `answer` returns a status, with headers or without; None sends no response."""
 
     def __init__(self, answer=lambda number: 204, port=0, tls=None):
         self.requests, self.times, self.answer, self.tls = [], [], answer, tls
@@ -265,7 +265,7 @@ def test_a_receiver_that_is_away_loses_nothing(start, relay, shared, receive, ho
         one.stop()
         one.start().wait_ready()
     assert shared.outcomes_so_far() == 30
-    # Before they are told, because the relay may trim them then.
+    # Read before the webhook delivers them, because the relay may trim them then.
     rows = printed(one)
     back = receive(port=receiver.port)
     wait_told(back, 30)
@@ -273,7 +273,7 @@ def test_a_receiver_that_is_away_loses_nothing(start, relay, shared, receive, ho
     wait_until(lambda: place(shared) == str(rows[-1]["number"]), "the reader does not move")
     one.stop()
     one.start().wait_ready()
-    wait_until(lambda: shared.outcomes_so_far() <= 1, "what was told is kept")
+    wait_until(lambda: shared.outcomes_so_far() <= 1, "delivered outcomes are not trimmed")
 
 
 def test_killed_relays_tell_everything(start, relay, shared, receive, hook):
@@ -331,7 +331,7 @@ def test_one_relay_tells_and_another_takes_over(start, relay, shared, receive, h
     assert len(receiver.told()) == 20
     teller = relays[delivered().index(20)]
     relays.remove(teller)
-    # One that stops hands over without waiting for its lease, which is 30 s.
+    # A relay that stops hands over without waiting for its lease, which is 30 s.
     begun = time.monotonic()
     teller.stop()
     shared.add(*entries(*range(20, 40)))
@@ -453,14 +453,14 @@ def test_a_new_secret_needs_no_restart(start, relay, queue, receive, hook):
     one.wait_said("reloaded")
     del receiver.requests[:]
     queue.add(*entries(2))
-    wait_until(lambda: [row["id"] for row in receiver.told(OTHER_KEY)] == ["n-1", "n-2"], "it is not told")
+    wait_until(lambda: [row["id"] for row in receiver.told(OTHER_KEY)] == ["n-1", "n-2"], "the webhook does not deliver it")
     # An unusable one changes nothing.
     hook(receiver, keys=(b"short",))
     one.signal(signal.SIGHUP)
     one.wait_said("not reloaded: ")
     assert base64.b64encode(b"short").decode() not in one.log.read_text()
     queue.add(*entries(3))
-    wait_until(lambda: len(receiver.told(OTHER_KEY)) == 3, "it is not told")
+    wait_until(lambda: len(receiver.told(OTHER_KEY)) == 3, "the webhook does not deliver it")
 
 
 @pytest.mark.parametrize("settings, words", [

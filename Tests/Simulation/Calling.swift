@@ -166,7 +166,7 @@ extension Calling where Self: ~Copyable {
   /// Accepted outcomes alone are not a reason, if they give way.
   private func checkFull() {
     let stats = stats
-    if stats.events == 0 { world.violate("full of outcomes, and there are none") }
+    if stats.events == 0 { world.violate("APNS_ERR_FULL without an outcome to take") }
     guard world.outcomes == APNS_OUTCOMES_ALL else { return }
     let ended = Int(stats.accepted - stats.forgotten) - world.toldAccepted
     let staying = Int(stats.events) - max(0, ended - world.pushed.early.count)
@@ -194,7 +194,9 @@ extension Calling where Self: ~Copyable {
     world.noteRenewal()
     useCredentials()
     endCall()
-    if world.usesLoop, world.due > world.clock { world.violate("renewed, and nobody is told") }
+    if world.usesLoop, world.due > world.clock {
+      world.violate("new credentials do not wake the event loop")
+    }
     checkStats()
   }
 
@@ -214,13 +216,13 @@ extension Calling where Self: ~Copyable {
     world.met(.cancellations, Int(count))
     let reported = stats.events + UInt64(world.told) - told
     if reported != before.events + count || stats.unresolved + count != before.unresolved {
-      world.violate("\(count) are said to have ended, which is wrong")
+      world.violate("cancel returns \(count), which is wrong")
     }
     if isAll, stats.unresolved > before.in_flight + UInt64(world.offered) {
       world.violate("\(stats.unresolved) are left of all, and fewer were written")
     }
     if world.usesLoop, count > 0, !world.isCalledBack, world.due > world.clock {
-      world.violate("cancelled, and nobody is told")
+      world.violate("cancelled notifications do not wake the event loop")
     }
     checkStats()
   }
@@ -256,11 +258,13 @@ extension Calling where Self: ~Copyable {
     world.met(.pushes)
     if outcome.outcome == .unknown { world.met(.pushesInDoubt) }
     if outcome.outcome == .accepted, stats.accepted == before.accepted {
-      world.violate("\(number) is told as accepted, and not counted")
+      world.violate("the push of \(number) is accepted, and not counted")
     }
     // The session abandons nothing without a cause; a timeout is one.
     let isGivenUp = outcome.outcome == .cancelled || isOpen(number)
-    if isGivenUp, reason.count == 0 { world.violate("the push of \(number) is given up") }
+    if isGivenUp, reason.count == 0 {
+      world.violate("the push of \(number) is abandoned without a cause")
+    }
     if isGivenUp || outcome.outcome == .unknown && reason.count > 0 { world.noteCancelling(number) }
     if isOpen(number) { world.pushed.early.append(number) }
     world.pushed.isTelling = true

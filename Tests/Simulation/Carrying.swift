@@ -53,7 +53,7 @@ extension Wired {
   func failure(_ line: Int) -> Failure {
     let connection = lines[line]
     if !connection.isDone, !connection.isBroken {
-      violate("\(connection) is asked why it broke, and did not")
+      violate("the session wants the failure of \(connection), which did not break")
     }
     guard connection.isRefused else { return Failure(APNS_ERR_NETWORK, "the connection broke") }
     return Failure(

@@ -89,7 +89,7 @@ extension Calling where Self: ~Copyable {
       let isDone = drainOnce()
       checkCall(before)
       if isDone { return true }
-      if unresolved == 0 { world.violate("drain goes on, and all have their ends") }
+      if unresolved == 0 { world.violate("drain continues after all outcomes") }
     }
     return false
   }
@@ -106,12 +106,12 @@ extension Calling where Self: ~Copyable {
     while world.violation == nil {
       let isOpen = turn(until: .max / 4)
       if isOpen, world.clock > end + 5_000_000 + 4 * world.faults.lapseMax {
-        world.violate("close goes on after its time")
+        world.violate("close continues after its deadline")
       }
       guard !isOpen || world.dice.below(8) == 0 else { continue }
       let isDone = closeOnce(milliseconds: milliseconds)
       if isDone { return }
-      if !isOpen { world.violate("close goes on, and process says that it is done") }
+      if !isOpen { world.violate("close continues, though process has closed the session") }
     }
   }
 

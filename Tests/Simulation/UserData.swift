@@ -57,7 +57,9 @@ extension Witness {
       return nil
     }
     let number = memory.assumingMemoryBound(to: UserDatum.self) - userData
-    if userData[number].place == .released { violate("\(number) is told, and its data is freed") }
+    if userData[number].place == .released {
+      violate("event of \(number) with user data that was freed")
+    }
     userData[number].place = .handedOut
     return number
   }
@@ -68,7 +70,9 @@ extension Witness {
     if userData[number].place != .kept { violate("\(number) has no data, and it is freed") }
     userData[number].place = .released
     if isBeingFreed { return }
-    if outcomes == APNS_OUTCOMES_EACH { violate("\(number) is to be told, and is not") }
+    if outcomes == APNS_OUTCOMES_EACH {
+      violate("the user data of \(number) is freed before its event")
+    }
     say("\(number) is forgotten")
     if !wasAccepted(number) { violate("\(number) is lost") }
     guard outcomes == APNS_OUTCOMES_ALL else { return }

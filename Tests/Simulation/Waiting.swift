@@ -52,13 +52,13 @@ extension Wired {
 
   /// The session's descriptor watches what the session does.
   func arm(until time: Int64) {
-    if !usesLoop { violate("a descriptor where none was asked for") }
+    if !usesLoop { violate("a session without an event loop arms a descriptor") }
     if time <= 0 { isHurried = true } else { armedUntil = time }
     for connection in lines { (connection.armed, connection.watched) = (connection.watched, 0) }
   }
 
   func look() {
-    if !usesLoop { violate("a look at a descriptor where none was asked for") }
+    if !usesLoop { violate("a session without an event loop reads a descriptor") }
     isHurried = false
     for connection in lines {
       connection.found = connection.armed == 0 ? 0 : connection.armed & ready(connection)

@@ -117,7 +117,8 @@ extension Witness {
     }
     let late = lateAccepted(but: [])
     if !late.contains(accepted - toldAccepted - silent) {
-      violate("\(accepted) are accepted, \(toldAccepted) were told, \(silent) have no other end")
+      violate(
+        "\(accepted) are accepted, \(toldAccepted) had events, \(silent) have no other outcome")
     }
   }
 

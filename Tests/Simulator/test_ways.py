@@ -19,7 +19,7 @@ STREAM = b"".join(NOTIFICATIONS) + enhanced(99, b"") + enhanced(100, payload=b""
 
 
 def play(sock):
-    """Sends six notifications and one that every fault answers; returns what was seen on the wire."""
+    """Sends six notifications and a sentinel; returns what came over the wire."""
     with sock:
         before, began = tcp(sock), time.monotonic()
         sock.sendall(STREAM)

@@ -38,7 +38,7 @@ def test_words_unlike_any_subcommand(tool):
         assert command in ran.stderr
         assert tool("help", command).stdout == tool(command, "--help").stdout
     assert "Did you mean '--tokens'?" in tool("send", "--tokns", "x").stderr
-    # A misspelt operand of a subcommand is not taken for a subcommand.
+    # The message about a misspelt operand does not call it a subcommand.
     assert "is not a subcommand" not in tool("send", "snd").stderr
 
 

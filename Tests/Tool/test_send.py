@@ -336,7 +336,7 @@ def test_a_gateway_that_stays_away(tool, start, tmp_path):
 
 @pytest.mark.parametrize("streams_max", [0, 1000])
 def test_a_deadline(tool, shared, tmp_path, streams_max):
-    """What expired is sent again, and what may have arrived only without --at-most-once."""
+    """--resume sends expired notifications again, and those in doubt only without --at-most-once."""
     make_list(tmp_path / "list.csv", 5)
     simulator = shared({"no_answer": 1, "streams_max": streams_max})
     words = ["send", *http2(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--results", "results", "--deadline", 1]

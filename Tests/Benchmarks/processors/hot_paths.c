@@ -164,8 +164,7 @@ static void localize(size_t count) {
 
 /* ---- Pushes --------------------------------------------------------------- */
 
-/* What becomes of outcomes: accepted ones are not reported, or nobody takes them, or each is taken.
- */
+/* Accepted outcomes are not reported, or the program leaves all outcomes, or takes each. */
 typedef enum taking { UNREPORTED, UNTAKEN, TAKEN } taking_t;
 /* An array, or a call for each notification, which writes it, leaves it to the next one, or waits
    for its outcome. */

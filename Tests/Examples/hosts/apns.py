@@ -37,8 +37,7 @@ class APNs:
         self.ready = self.simulator.ready
 
     def stop(self):
-        """It reads and answers nothing any more. What it has answered is in its ledger only a little later, so a test waits for
-        that first."""
+        """Suspends the simulator. A response is in its ledger only a little later, so a test waits for that first."""
         self.simulator.process.send_signal(signal.SIGSTOP)
         self.is_stopped = True
 
@@ -64,8 +63,8 @@ class APNs:
         return collections.Counter(row["token"] for row in self.ledger() if row["outcome"] == "accepted")
 
     def judge(self, accepted, rejected, *, again={}, extra=0, others=()):
-        """The host was told, by device, what this APNs decided. A push arrived once, or `again[token]` times more at most; `extra`
-        more may have arrived, to whichever device. `others` are good devices besides GOOD."""
+        """Checks that the host got the outcome of each device. A push arrived once, and at most `again[token]` times more; `extra`
+        more may have arrived, at any devices. `others` are good devices besides GOOD."""
         arrived = self.accepted()
         assert set(accepted) == GOOD | set(others) == set(arrived)
         assert set(rejected) == BAD == {row["token"] for row in self.ledger() if row.get("reason") == "BadDeviceToken"}

@@ -66,7 +66,7 @@ def push_in_fpm(apns, page, environment, directory, *settings):
 
 
 def live_long(apns, told, produce, environment):
-    """What happens to a queue's two workers in a day: they push to every device while APNs ends their connections, finds their
+    """Plays a day of a queue's two workers: they push to every device while APNs ends their connections, finds their
     provider tokens too old, and is killed. `produce` queues notifications."""
     put(produce, environment, 0, 40)
     told.wait_answered(40)

@@ -49,7 +49,7 @@ def serve(relay, times=1):
 
 
 def for_this_test(apns):
-    """Of a relay.yaml for APNs: what makes it one for this APNs."""
+    """Returns the replacements that direct a relay.yaml for APNs to this simulator."""
     ready = apns.ready
     return {
         "com.example.shop": TOPIC, "ABC123DEFG": ready["token_key_id"], "DEF123GHIJ": ready["token_team_id"],

@@ -96,7 +96,7 @@ def test_missed_calls(kamailio, relays, apns):
           lambda: kamailio.text()[-2000:])
 
     def told(words):
-        """Each user is told once."""
+        """Each user has one outcome."""
         users = [token(int(re.search(r"user(\d+)", line)[1])) for line in kamailio.said(words)]
         assert len(users) == len(set(users))
         return users

@@ -308,7 +308,7 @@ def test_wrong_options(apns, broker, options):
 
 
 def test_per_listener_settings(apns, broker):
-    """Such a broker never calls the plugin's tick, so nothing could be told."""
+    """Such a broker never calls the plugin's tick, so the plugin could not publish outcomes."""
     host = broker("per_listener_settings true").listens(MQTT_PORT)
     client = Client()
     with client:

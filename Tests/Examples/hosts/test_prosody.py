@@ -118,7 +118,7 @@ def test_messages_to_offline_users(prosody, relays, apns):
     before = push_while_away(relay, apns, write, lambda: prosody.said("The relay does not accept pushes"))
     until(lambda: len(prosody.said(PUSHED)) >= len(GOOD) and len(prosody.said("Disabling push")) >= len(BAD),
           lambda: (len(prosody.said(PUSHED)), len(prosody.said("Disabling push")), prosody.text()[-3000:]))
-    # Each is told once, and the server has disabled the bad devices.
+    # Each device has one outcome, and the server has disabled the bad devices.
     tokens = {row["apns_id"]: row["token"] for row in apns.ledger()}
     pushed = [tokens[line.split()[-1]] for line in prosody.said(PUSHED)]
     assert len(pushed) == len(GOOD)

@@ -122,7 +122,7 @@ def test_each_push_once(front, apns):
     assert not crowd.statuses[503]
     apns.start()
     crowd.wait(lambda: len(crowd.told) >= 3 * COUNT // 4)
-    # One of nginx's two relays stops, and no client notices it. Apache's only one starts again.
+    # If one of nginx's two relays stops, no client notices. Apache's only one starts again.
     front.relays[0].stop()
     crowd.allow(COUNT // 4)
     if front.name == "apache":

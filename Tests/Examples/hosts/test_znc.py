@@ -202,7 +202,7 @@ def test_apns_away(apns, znc, irc):
         before = durations(100, lambda _: watcher.ping())
 
         def outcomes(*users):
-            """Of users who are not there afterwards either."""
+            """Logs each user in and out again, and returns the outcomes by device."""
             found = {}
             for user in users:
                 with Client(user) as client:

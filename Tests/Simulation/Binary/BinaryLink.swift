@@ -1,5 +1,5 @@
 /// Something that a gateway does unasked, at a time or after some bytes: the earlier of the two.
-enum Whim {
+enum FaultPlan {
   case serve
   case end
   case shutDown
@@ -25,9 +25,9 @@ enum Word {
 /// Both ends of one connection.
 final class BinaryLink: Link {
   // The gateway's state.
-  var whim = Whim.serve
-  var whimAt = Int64.max
-  var whimAfter = Int.max
+  var faultPlan = FaultPlan.serve
+  var faultPlanAt = Int64.max
+  var faultPlanAfter = Int.max
   /// Bytes of the frame that is not complete yet.
   let stream: UnsafeMutableRawPointer
   var streamCount = 0
@@ -65,7 +65,7 @@ final class BinaryLink: Link {
     super.init(line: line)
   }
 
-  override var nextDeed: Int64 { whimAt }
+  override var nextDeed: Int64 { faultPlanAt }
 
   override func hasUnread(since time: Int64) -> Bool {
     super.hasUnread(since: time) || nextArrival(time) <= time

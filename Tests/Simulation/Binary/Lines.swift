@@ -45,7 +45,7 @@ extension World {
   var offered: Int { lines.reduce(0) { $0 + $1.pendingCount / 9 + 1 } }
 
   func opened(_ line: Int) {
-    if !isHealed { drawWhim(line) }
+    if !isHealed { drawFaultPlan(line) }
   }
 
   func cameToNothing() {
@@ -53,7 +53,7 @@ extension World {
     if scenario.hasSentinels { pauseForNothing() }
   }
 
-  private func drawWhim(_ line: Int) {
+  private func drawFaultPlan(_ line: Int) {
     let connection = lines[line]
     if dice.happens(scenario.refusals) {
       connection.isDeaf = true
@@ -61,28 +61,28 @@ extension World {
       connection.endsAt = clock + connection.down
       return
     }
-    var whim = Whim.serve
+    var faultPlan = FaultPlan.serve
     if dice.happens(scenario.silentEnds) {
-      whim = .end
+      faultPlan = .end
     } else if dice.happens(scenario.shutdowns) {
-      whim = .shutDown
+      faultPlan = .shutDown
     } else if dice.happens(scenario.strangers) {
-      whim = .nameStranger
+      faultPlan = .nameStranger
     } else if dice.happens(scenario.noises) {
-      whim = .talkNoise
+      faultPlan = .talkNoise
     } else if given.binary.zero_proves == 0, dice.happens(scenario.namelessPackets) {
       // With status 2 or 5 it would count as an answer to a sentinel, which it is not.
-      whim = .nameNobody(dice.pick([0, 1, 7, 8, 10, 128, 255]))
+      faultPlan = .nameNobody(dice.pick([0, 1, 7, 8, 10, 128, 255]))
     } else if dice.happens(scenario.blackHoles) {
-      whim = .vanish
+      faultPlan = .vanish
     } else {
       return
     }
-    connection.whim = whim
+    connection.faultPlan = faultPlan
     if dice.below(2) == 0 {
-      connection.whimAt = clock + dice.time(upTo: 30_000_000_000)
+      connection.faultPlanAt = clock + dice.time(upTo: 30_000_000_000)
     } else {
-      connection.whimAfter = dice.below(dice.pick([100, 2000, 40_000]))
+      connection.faultPlanAfter = dice.below(dice.pick([100, 2000, 40_000]))
     }
   }
 

@@ -39,7 +39,7 @@ extension World {
     if let fault { return violate("\(fault) on \(connection)") }
     let rest = UnsafeRawBufferPointer(rebasing: stream[start...])
     actByBytes(connection, connection.offset + rest.count)
-    if scenario.judgesEarly { judgeAhead(connection, rest) }
+    if scenario.validatesEarly { validateAhead(connection, rest) }
     if start > 0, rest.count > 0 {
       connection.stream.copyMemory(from: stream.baseAddress! + start, byteCount: rest.count)
     }
@@ -107,7 +107,7 @@ extension World {
     // TLS still writes bytes that it already had, though a push did not wait for them; the check
     // above covers whether it had them.
     if sent.told != .none, !(sent.told == .unknown && (sent.isCancelled || isDue(number))) {
-      violate("\(number) is written after its end was told")
+      violate("\(number) is written after its event")
     }
     guard scenario.isExact else { return }
     if sent.due != .none { violate("\(number) is written after its end") }
@@ -119,7 +119,7 @@ extension World {
 
   private func takeSentinel(_ connection: BinaryLink, _ frame: ReadFrame) {
     say("\(connection) has the sentinel \(frame.identifier ?? 0)")
-    if scenario.isQuiet || scenario.isSimple { violate("a sentinel where there is to be none") }
+    if scenario.isQuiet || scenario.isSimple { violate("a sentinel, against the options") }
     if connection.hasSentinel { violate("two sentinels on \(connection)") }
     let channel = connection.line / 2
     if connection.frames == 0, !ledger.channels[channel].wasRefused {
@@ -131,7 +131,7 @@ extension World {
     guard let identifier = frame.identifier, identifier != 0,
       connection.lastNumber < 0
         || identifier != ledger.sent[connection.lastNumber].identifier
-    else { return violate("a sentinel without an identifier of its own") }
+    else { return violate("a sentinel with no identifier, or with that of the last frame") }
     connection.hasSentinel = true
     met(.sentinels)
     actByBytes(connection, connection.offset)
@@ -145,7 +145,7 @@ extension World {
     }
   }
 
-  // MARK: Judging
+  // MARK: Validating
 
   private func validate(_ connection: BinaryLink, _ number: Int) {
     switch ledger.sent[number].planned {
@@ -199,8 +199,8 @@ extension World {
   /// Without proof nothing is resent.
   var resends: Bool { given.session.delivery == 0 && (!scenario.isSimple || scenario.isQuiet) }
 
-  /// An enhanced frame can be judged from its token on, because the rest may never arrive.
-  private func judgeAhead(_ connection: BinaryLink, _ rest: UnsafeRawBufferPointer) {
+  /// An enhanced frame can be validated from its token on, because the rest may never arrive.
+  private func validateAhead(_ connection: BinaryLink, _ rest: UnsafeRawBufferPointer) {
     guard !connection.isDeaf, let number = ReadFrame.numberAhead(rest),
       number < ledger.counts.taken, case .bad(let status) = ledger.sent[number].planned
     else { return }
@@ -211,21 +211,21 @@ extension World {
 
   /// Does what its fault plan has for a time that has come.
   func act(_ line: Int, until time: Int64) {
-    if lines[line].whimAt <= time { act(lines[line], at: lines[line].whimAt) }
+    if lines[line].faultPlanAt <= time { act(lines[line], at: lines[line].faultPlanAt) }
   }
 
   private func actByBytes(_ connection: BinaryLink, _ count: Int) {
-    if connection.whimAfter < count { act(connection, at: connection.arrival) }
+    if connection.faultPlanAfter < count { act(connection, at: connection.arrival) }
   }
 
   private func act(_ connection: BinaryLink, at time: Int64) {
-    let whim = connection.whim
-    (connection.whim, connection.whimAt) = (.serve, .max)
-    connection.whimAfter = .max
+    let faultPlan = connection.faultPlan
+    (connection.faultPlan, connection.faultPlanAt) = (.serve, .max)
+    connection.faultPlanAfter = .max
     guard !connection.isDeaf else { return }
-    say("the gateway of \(connection) will \(whim)")
+    say("the gateway of \(connection) will \(faultPlan)")
     connection.arrival = max(connection.arrival, time)
-    switch whim {
+    switch faultPlan {
     case .serve: return
     case .end: end(connection, at: time)
     case .shutDown:

@@ -25,7 +25,7 @@ struct Scenario {
   var cutPackets = 0
   var sentinelStatuses: [UInt8] = Self.oneStatus
   var namelessSentinels = 0
-  var judgesEarly = false
+  var validatesEarly = false
 
   // What the caller sends.
   var bad = 0
@@ -126,7 +126,7 @@ struct Scenario {
     if dice.happens(100) { blackHoles = dice.pick([20, 200]) }
     if dice.happens(100) { refusals = dice.pick([20, 300]) }
     if dice.happens(100) { cutPackets = dice.pick([50, 300]) }
-    judgesEarly = dice.happens(500)
+    validatesEarly = dice.happens(500)
     // Whether the gateway names its sentinels; and if it does not, whether its status can look like
     // an answer to a sentinel.
     let all = dice.happens(500)

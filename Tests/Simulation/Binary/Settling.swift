@@ -141,7 +141,7 @@ extension World {
   /// A notification in doubt for the fifth time was alone in flight, because it may be poison.
   private func giveUpPoison(of channel: Int) -> Int {
     let count = ledger.giveUp(of: channel, doubts: 5)
-    if count > 1 { violate("\(count) are given up together") }
+    if count > 1 { violate("\(count) become unknown together as poison") }
     if count > 0 { met(.poison) }
     return count
   }

@@ -10,7 +10,7 @@ enum Deed {
   case credit(stream: Int32, count: Int)
   case begin
   case settings
-  case whim
+  case faultPlan
   case lastGoodbye
   case end(Ending)
 }

@@ -98,7 +98,7 @@ struct Asked {
   /// Bytes of the payload.
   var received = 0
   var isComplete = false
-  var isJudged = false
+  var isValidated = false
   /// It was accepted before it was complete.
   var isEarly = false
   /// The service has closed its end of the stream.

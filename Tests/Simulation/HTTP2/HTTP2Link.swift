@@ -78,15 +78,15 @@ final class HTTP2Link: Link {
   /// From when on it reads nothing.
   var deafSince: Int64 = .max
   var givesPong = true
-  var whim = HTTP2Whim.serve
-  var whimAfter = Int.max
+  var faultPlan = HTTP2FaultPlan.serve
+  var faultPlanAfter = Int.max
   /// The request of each stream, by half of the stream's number.
   var requests: [Int] = []
   var openRequests = 0
   /// The fewest streams that its SETTINGS ever allowed.
   var allowedLeast = Int.max
   /// The highest stream whose request was processed or answered.
-  var highestJudged: Int32 = 0
+  var highestValidated: Int32 = 0
   /// The service does not process streams above this one.
   var lastStream = Int32.max
   /// Since when `lastStream` has applied.

@@ -39,7 +39,7 @@ struct HTTP2Scenario {
   var unanswered = 0
   var later = 0
   var interims = 0
-  var judgesEarly = 0
+  var validatesEarly = 0
   var acceptsEarly = 0
   var staleTokens = 0
   var lackingTokens = 0
@@ -179,9 +179,9 @@ struct HTTP2Scenario {
     if dice.happens(150) { unanswered = dice.pick([5, 100]) }
     if dice.happens(300) { later = dice.pick([10, 100, 600]) }
     if dice.happens(100) { interims = 200 }
-    if dice.happens(300) { judgesEarly = 500 }
+    if dice.happens(300) { validatesEarly = 500 }
     // TLS takes a record whole or not at all, and the session counts on that here.
-    if judgesEarly > 0, faults.partialWrites == 0, dice.happens(300) {
+    if validatesEarly > 0, faults.partialWrites == 0, dice.happens(300) {
       acceptsEarly = dice.pick([20, 300])
     }
     if dice.happens(500) { staleTokens = dice.pick([5, 50]) }

@@ -80,7 +80,7 @@ final class HTTP2World: Stage, Wired, Witness {
   override func play(seed: UInt64) {
     begin(seed: seed)
     scenario = HTTP2Scenario(&dice)
-    // Dice of its own, so that other seeds are played as ever.
+    // Separate dice, so that other seeds play the same events as before.
     var suspensionDice = Dice(seed: seed ^ 0x7375_7370_656E_6473)
     if suspensionDice.happens(30) { scenario.leaveOnlySuspensions(&suspensionDice) }
     adopt(scenario.given, scenario.faults)

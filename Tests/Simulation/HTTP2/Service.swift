@@ -39,7 +39,7 @@ extension HTTP2Link {
       window: isSound ? 65_535 : world.scenario.windowMin)
     let delay = isSound ? 0 : world.dice.time(upTo: world.scenario.settingsDelayMax)
     agenda.add(.begin, at: now + delay)
-    if !isSound { drawWhims() }
+    if !isSound { drawFaultPlan() }
   }
 
   func submitSettings(streams: Int, window: Int) {
@@ -96,7 +96,7 @@ extension HTTP2Link {
     guard !isLast, count < 1024, openRequests > 1, world.scenario.windowMin >= 65_535,
       world.scenario.settingsChanges == 0
     else { return }
-    world.violate("\(self) is written \(count) bytes of a payload that goes on")
+    world.violate("\(self) gets only \(count) bytes of a payload in a DATA frame")
   }
 
   fileprivate func heardEnd(_ stream: Int32) {

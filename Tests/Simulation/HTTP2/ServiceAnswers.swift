@@ -27,11 +27,13 @@ extension HTTP2Link {
     world.ledger.sent[number].asked += 1
     world.ledger.sent[number].newest = index
     world.say("\(number) begins stream \(stream) on \(self)")
-    if world.dice.happens(world.scenario.judgesEarly) { agenda.add(.validate(index), at: arrival) }
-    whimAfter -= 1
-    if whimAfter <= 0 {
-      whimAfter = .max
-      agenda.add(.whim, at: arrival)
+    if world.dice.happens(world.scenario.validatesEarly) {
+      agenda.add(.validate(index), at: arrival)
+    }
+    faultPlanAfter -= 1
+    if faultPlanAfter <= 0 {
+      faultPlanAfter = .max
+      agenda.add(.faultPlan, at: arrival)
     }
   }
 
@@ -74,12 +76,12 @@ extension HTTP2Link {
     }
   }
 
-  // MARK: Judging
+  // MARK: Validating
 
   /// Checks a request that has arrived, or its head.
   func validate(_ index: Int) {
     let asked = world.ledger.asked[index]
-    guard !asked.isJudged, !asked.isClosed, asked.stream <= lastStream else { return }
+    guard !asked.isValidated, !asked.isClosed, asked.stream <= lastStream else { return }
     let planned = world.ledger.sent[asked.number].planned
     switch planned {
     case .good where !asked.isComplete:
@@ -87,8 +89,8 @@ extension HTTP2Link {
       world.ledger.asked[index].isEarly = true
     default: break
     }
-    world.ledger.asked[index].isJudged = true
-    highestJudged = max(highestJudged, asked.stream)
+    world.ledger.asked[index].isValidated = true
+    highestValidated = max(highestValidated, asked.stream)
     switch planned {
     case .killer:
       world.say("\(self) is killed by \(asked.number)")
@@ -101,11 +103,11 @@ extension HTTP2Link {
     case .good where world.ledger.asked[index].isEarly:
       world.ledger.asked[index].status = 200
       answer(index)
-    case .good: judgeGood(index)
+    case .good: validateGood(index)
     }
   }
 
-  private func judgeGood(_ index: Int) {
+  private func validateGood(_ index: Int) {
     let scenario = world.scenario
     let asked = world.ledger.asked[index]
     if let generation = asked.generation {

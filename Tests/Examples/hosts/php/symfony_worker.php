@@ -23,7 +23,7 @@ use Symfony\Component\Notifier\Messenger\MessageHandler;
 
 require __DIR__ . '/symfony.php';
 
-/** A container with one service, whatever its name. */
+/** A container that returns one service for any name. */
 function holding(object $service): Psr\Container\ContainerInterface
 {
     return new class($service) implements Psr\Container\ContainerInterface {

@@ -46,7 +46,7 @@ class Kernel extends Illuminate\Foundation\Console\Kernel
 
 class Handler extends Illuminate\Foundation\Exceptions\Handler {}
 
-/** What a notification without an answer of APNs is called. */
+/** The word for a notification without a response of APNs. */
 function trouble(CouldNotSendNotification $e): string
 {
     return isset($e->event) ? 'in doubt' : 'not sent';

@@ -1,7 +1,7 @@
 import CNGHTTP2
 
 /// Something that a service does unasked, at a time or after a number of requests.
-enum HTTP2Whim {
+enum HTTP2FaultPlan {
   case serve
   case end
   /// GOAWAY in two steps: the first still lets every stream finish.
@@ -38,7 +38,7 @@ extension HTTP2Link {
     case .reset(let index, let code): sendReset(index, code)
     case .credit(let stream, let count): giveBack(stream, count)
     case .settings: changeSettings()
-    case .whim: followWhim()
+    case .faultPlan: followFaultPlan()
     case .lastGoodbye: sayLastGoodbye(error: 0)
     case .end(let ending): end(ending)
     }
@@ -69,33 +69,33 @@ extension HTTP2Link {
 
   // MARK: Fault plan
 
-  func drawWhims() {
+  func drawFaultPlan() {
     let scenario = world.scenario
     settingsLeft = scenario.settingsChanges
     scheduleSettings()
     if world.dice.happens(scenario.ends) {
-      whim = .end
+      faultPlan = .end
     } else if world.dice.happens(scenario.goodbyes) {
-      whim = world.dice.pick([.leaveGently, .leave, .leaveAtOnce])
+      faultPlan = world.dice.pick([.leaveGently, .leave, .leaveAtOnce])
     } else if world.dice.happens(scenario.breaches) {
-      whim = .breach
+      faultPlan = .breach
     } else if world.dice.happens(scenario.blackHoles) {
-      whim = .vanish
+      faultPlan = .vanish
     } else {
       return
     }
     if world.dice.below(3) == 0 {
-      agenda.add(.whim, at: now + world.dice.time(upTo: 30_000_000_000))
+      agenda.add(.faultPlan, at: now + world.dice.time(upTo: 30_000_000_000))
     } else {
-      whimAfter = 1 + world.dice.below(world.dice.pick([3, 20, 200]))
+      faultPlanAfter = 1 + world.dice.below(world.dice.pick([3, 20, 200]))
     }
   }
 
-  private func followWhim() {
-    let whim = whim
-    self.whim = .serve
-    world.say("the service of \(self) will \(whim)")
-    switch whim {
+  private func followFaultPlan() {
+    let faultPlan = faultPlan
+    self.faultPlan = .serve
+    world.say("the service of \(self) will \(faultPlan)")
+    switch faultPlan {
     case .serve: return
     case .end: end(world.dice.below(2) == 0 ? .goodbye : .broken)
     case .leaveGently:
@@ -123,10 +123,10 @@ extension HTTP2Link {
 
   /// Reports which streams it processes, and which it never will.
   private func sayLastGoodbye(error: UInt32) {
-    let unjudged = max(0, requests.count - (Int(highestJudged) + 1) / 2)
-    lastStream = highestJudged + 2 * Int32(world.dice.below(unjudged + 1))
+    let unvalidated = max(0, requests.count - (Int(highestValidated) + 1) / 2)
+    lastStream = highestValidated + 2 * Int32(world.dice.below(unvalidated + 1))
     if lastStream & 1 == 0, lastStream > 0 { lastStream -= 1 }
-    lastStream = max(lastStream, highestJudged)
+    lastStream = max(lastStream, highestValidated)
     if hidesSince == 0 { hidesSince = now }
     goodbyes += 1
     let text: StaticString = "{\"reason\":\"Shutdown\"}"

@@ -13,12 +13,13 @@ extension World {
       case APNS_EVENT_EXPIRED: .expired
       default: .unknown
       }
-    say("the caller is told of \(number): \(end)")
+    say("event of \(number): \(end)")
     let sent = ledger.sent + number
     if sent.pointee.identifier != event.identifier {
-      violate("\(number) is told as \(event.identifier), not \(sent.pointee.identifier)")
+      violate(
+        "event of \(number) has identifier \(event.identifier), not \(sent.pointee.identifier)")
     }
-    if sent.pointee.told != .none { violate("\(number) is told twice") }
+    if sent.pointee.told != .none { violate("second event of \(number)") }
     sent.pointee.told = end
     ledger.counts.told += 1
     if !pushed.isTelling { checkTurn(number, sent.pointee.channel, end) }
@@ -26,7 +27,9 @@ extension World {
     case .accepted:
       met(.acceptedEvents)
       ledger.counts.toldAccepted += 1
-      if !reportsAccepted, !pushed.isTelling { violate("\(number) is told, and not wanted") }
+      if !reportsAccepted, !pushed.isTelling {
+        violate("event of the accepted \(number), against the options")
+      }
     case .rejected: met(.rejectedEvents)
     case .cancelled: met(.cancelledEvents)
     case .expired: met(.expiredEvents)
@@ -38,17 +41,17 @@ extension World {
   /// Events come in the order in which their notifications were taken.
   private func checkTurn(_ number: Int, _ channel: Int, _ end: End) {
     let gone = ledger.channels[channel].lastForgotten
-    if end == .accepted, number < gone { violate("\(number) is told, and \(gone) gave way before") }
+    if end == .accepted, number < gone { violate("event of \(number) after \(gone) gave way") }
     let last = ledger.channels[channel].lastTold
     // Cancelled notifications are reported before others.
-    if number <= last, !scenario.cancels { violate("\(number) is told after \(last)") }
+    if number <= last, !scenario.cancels { violate("event of \(number) after that of \(last)") }
     ledger.channels[channel].lastTold = number
     guard scenario.isExact else { return }
     for channel in 0..<Int(given.session.connections) {
       let other = ledger.waitingEvent(of: channel) {
         reportsAccepted && userData[$0].place != .released
       }
-      if let other, other < number { violate("\(number) is told before \(other)") }
+      if let other, other < number { violate("event of \(number) before that of \(other)") }
     }
   }
 
@@ -87,7 +90,7 @@ extension World {
     // Several poison notifications can end enough connections in a row without proof that
     // everything in doubt becomes unknown, as the header says.
     for channel in 0..<4 where ledger.channels[channel].hasGivenUp { return }
-    violate("\(number) does not get through beside what ends connections")
+    violate("\(number) is unknown because of poison notifications")
   }
 
   // MARK: Writes that are due

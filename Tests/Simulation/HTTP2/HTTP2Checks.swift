@@ -119,7 +119,7 @@ extension HTTP2World {
     met(.cancels)
     if !mayBeGivenUp(index) {
       violate(
-        "\(ledger.asked[index].number) is given up with \(code) after "
+        "\(ledger.asked[index].number) is abandoned with \(code) after "
           + "\((clock - ledger.asked[index].at) / 1000) us")
     }
     let connection = lines[ledger.asked[index].line]
@@ -128,7 +128,7 @@ extension HTTP2World {
       return connection.hasUnread(upTo: $0.place, since: call.woken)
     }
     if isUnread, !connection.everRefused {
-      violate("\(ledger.asked[index].number) is given up, and its answer had come")
+      violate("\(ledger.asked[index].number) is abandoned after its response arrived")
     }
     see(index, ledger.asked[index].isStatusRead ? .half : .doubt)
   }
@@ -145,7 +145,7 @@ extension HTTP2World {
       ledger.sent[number].isBegunLate = true
     }
     if sent.isCancelled, !isLate { violate("\(number) is sent after it was cancelled") }
-    if sent.told != .none, !isLate { violate("\(number) is sent after its end was told") }
+    if sent.told != .none, !isLate { violate("\(number) is sent after its event") }
     if sent.newest >= 0 {
       met(.resends)
       let last = ledger.asked[sent.newest]
@@ -159,7 +159,7 @@ extension HTTP2World {
       let isToBeReported =
         ledger.sent[number].lastEnd.isDoubtful && !(last.isEndRead && asksAgain(last))
       if isToBeReported, !scenario.resends, !isLate {
-        violate("\(number) is sent again, and was to be reported")
+        violate("\(number) is resent, against the option ambiguous")
       }
       if ledger.sent[number].doubts >= Self.mostDeliveries, !isLate {
         violate("\(number) is sent again after \(ledger.sent[number].doubts) sendings in doubt")
@@ -176,7 +176,9 @@ extension HTTP2World {
       violate("a stream on \(connection), whose credentials were replaced")
     }
     if connection.showsToken, !connection.hasReadAnswer { checkTrial(on: connection) }
-    if connection.pingedAt > 0 { violate("a stream on \(connection), which is asked") }
+    if connection.pingedAt > 0 {
+      violate("a stream on \(connection) before its PING is acknowledged")
+    }
     if connection.hasReadGoodbye, !isLate {
       violate("a stream on \(connection) after GOAWAY")
     }
@@ -205,7 +207,7 @@ extension HTTP2World {
       || connection.requests.contains { $0 >= 0 && isDue(ledger.asked[$0].number) }
     if silence < answerTimeout / (isBeside ? 2 : 4), !connection.everRefused, isBeside || !isAnyDue
     {
-      violate("\(connection) is asked with answers owed, after \(silence / 1000) us")
+      violate("\(connection) sends PING with responses pending, after \(silence / 1000) us")
     }
   }
 
@@ -444,12 +446,13 @@ extension HTTP2World {
       case APNS_EVENT_EXPIRED: .expired
       default: .unknown
       }
-    say("the caller is told of \(number): \(end)")
+    say("event of \(number): \(end)")
     let sent = ledger.sent + number
     if sent.pointee.identifier != event.identifier {
-      violate("\(number) is told as \(event.identifier), not \(sent.pointee.identifier)")
+      violate(
+        "event of \(number) has identifier \(event.identifier), not \(sent.pointee.identifier)")
     }
-    if sent.pointee.told != .none { violate("\(number) is told twice") }
+    if sent.pointee.told != .none { violate("second event of \(number)") }
     sent.pointee.told = end
     ledger.told += 1
     switch end {
@@ -457,7 +460,9 @@ extension HTTP2World {
       met(.acceptedEvents)
       if sent.pointee.isBegunLate { violate("\(number) was begun after its deadline") }
       ledger.toldAccepted += 1
-      if !reportsAccepted, !pushed.isTelling { violate("\(number) is told, and not wanted") }
+      if !reportsAccepted, !pushed.isTelling {
+        violate("event of the accepted \(number), against the options")
+      }
       checkAccepted(number)
       checkTurn(number)
       checkIdentifier(number, event)
@@ -489,7 +494,7 @@ extension HTTP2World {
     guard !pushed.isTelling, !isAnsweredEarly, ledger.sent[number].answered >= 0 else { return }
     let asked = ledger.asked[ledger.sent[number].answered]
     if asked.status != 200, asksAgain(asked) { return }
-    if asked.turn < ledger.lastTurn { violate("\(number) is told after a later response") }
+    if asked.turn < ledger.lastTurn { violate("event of \(number) after one of a later response") }
     ledger.lastTurn = asked.turn
   }
 
@@ -646,7 +651,7 @@ extension HTTP2World {
     }
     guard let (told, isOwn) = text else {
       if ledger.asked[ledger.sent[number].answered].isEndRead {
-        violate("\(number) is told without its apns-id")
+        violate("event of \(number) without its apns-id")
       }
       return
     }
@@ -654,7 +659,7 @@ extension HTTP2World {
       isOwn
       ? told == number && ledger.sent[number].hasIdentifier
       : told < ledger.asked.count && ledger.asked[told].number == number
-    if !isRight { violate("\(number) is told with another's apns-id") }
+    if !isRight { violate("event of \(number) with the apns-id of another notification") }
   }
 
   /// Its deadline has come.
@@ -662,7 +667,7 @@ extension HTTP2World {
 
   func noteCancelling(_ number: Int) { ledger.sent[number].isCancelled = true }
   func identifier(_ number: Int) -> UInt32 { ledger.sent[number].identifier }
-  /// A request with an early response is written no further, and the next call may judge it.
+  /// A request with an early response is written no further, and the next call may validate it.
   var offered: Int { isAnsweredEarly ? taken : 0 }
 
   func isTold(_ number: Int) -> Bool { ledger.sent[number].told != .none }
