@@ -70,7 +70,7 @@ package final class PushSession {
     package var sendsOnce = false
     /// How long it retries; 0 is the library's default, -1 is not at all.
     package var retryTimeoutMS: Int32 = 0
-    /// The checks of each notification; 0 is all of them, -1 is none.
+    /// The checks of each notification: 0 means all of them, -1 no check.
     package var checks: Int32 = 0
     /// No call waits: an event loop watches `descriptor`.
     package var neverWaits = false

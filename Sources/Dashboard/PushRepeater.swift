@@ -83,7 +83,7 @@ final class PushRepeater: Sendable {
     options.peer.connectTimeoutMS = Self.connectTimeMS
     // The user can repeat a failed request.
     options.sendsOnce = true
-    // What a client sent is sent again, in order or not.
+    // Repeats invalid pushes too.
     options.checks = -1
     switch push.form {
     case .binary(let command, _, _, _):

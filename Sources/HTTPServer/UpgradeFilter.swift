@@ -28,26 +28,26 @@ final class UpgradeFilter: ChannelInboundHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     var more = unwrapInboundIn(data)
     if pending.readableBytes == 0 { pending = more } else { pending.writeBuffer(&more) }
-    var isJudged = false
+    var isChecked = false
     while pending.readableBytes > 0, !place.isBroken {
-      let end = nextCandidate(isJudged)
+      let end = nextCandidate(isChecked)
       if end > 0 {
         let piece = pending.readSlice(length: end)!
         isAtLineStart = piece.readableBytesView.last == UInt8(ascii: "\n")
-        isJudged = false
+        isChecked = false
         // The parser handles it during this call, so `place` then applies to the next byte.
         context.fireChannelRead(wrapInboundOut(piece))
       } else {
         guard rename() else { return }
-        isJudged = true
+        isChecked = true
       }
     }
   }
 
   /// The start of the next line that begins with U; the end of the bytes without one.
-  private func nextCandidate(_ isJudged: Bool) -> Int {
+  private func nextCandidate(_ isChecked: Bool) -> Int {
     let bytes = pending.readableBytesView
-    var isStart = isAtLineStart && !isJudged
+    var isStart = isAtLineStart && !isChecked
     for (offset, byte) in bytes.enumerated() {
       if isStart, byte | 0x20 == UInt8(ascii: "u") { return offset }
       isStart = byte == UInt8(ascii: "\n")

@@ -1,6 +1,6 @@
 /// A device's field in a JSON text, such as {{name}}.
 package enum Placeholder {
-  /// The name of the one that begins there, and where the text goes on; nil: none begins there.
+  /// The name of the placeholder at `start`, and its end; nil if the text has no placeholder there.
   package static func name(in text: [UInt8], at start: Int) -> (name: Range<Int>, end: Int)? {
     guard start + 4 < text.count, text[start] == UInt8(ascii: "{"),
       text[start + 1] == UInt8(ascii: "{")

@@ -1,8 +1,8 @@
 import Foundation
 import Relay
 
-/// Lines for standard output. A closed pipe ends the process with status 0. Of endless output this
-/// is true for SIGINT and SIGTERM too, between two lines if the reader takes them.
+/// Lines for standard output. A closed pipe ends the process with status 0. So do
+/// SIGINT and SIGTERM with endless output, between two lines if the reader takes them.
 final class LineOutput {
   nonisolated(unsafe) private static var isWriting: sig_atomic_t = 0
   nonisolated(unsafe) private static var isEnded: sig_atomic_t = 0

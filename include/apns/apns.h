@@ -1318,8 +1318,8 @@ typedef enum apns_log_kind {
   APNS_LOG_KIND_BACKOFF = 10,     /* notice: no connection is made for `milliseconds`, and why */
   APNS_LOG_KIND_FULL = 11,   /* info: the window is full, and a call waits; notice: the caller has
                                 to take `count` outcomes */
-  APNS_LOG_KIND_TOKEN = 12,  /* info: another provider token; warning: APNs refused one; error:
-                                there is none */
+  APNS_LOG_KIND_TOKEN = 12,  /* info: new provider token; warning: APNs rejected one; error: none
+                                could be made */
   APNS_LOG_KIND_CACHE = 13,  /* warning: the token_cache_file cannot be used, and why */
   APNS_LOG_KIND_CLOSED = 14, /* info: the session has closed, and its counts; error: it was freed,
                                 and `count` notifications have no outcome */
@@ -1549,16 +1549,17 @@ typedef struct apns_session_options {
 
   apns_user_data_free_t user_data_free; /* NULL: the session frees no user_data */
 
-  /* In ms: each notification has its outcome this long after it was queued, whatever the network
-     does. 0: 300,000; -1: no limit. A notification may have its own `deadline_ms`. If nothing of it
-     was written, or if the peer reported that it was not processed, it ends as APNS_EVENT_EXPIRED:
-     it is safe to send it again. During a retry after 429 or 5xx it ends with that response, as
-     with retry_timeout_ms. Otherwise it may have arrived, and ends as APNS_EVENT_UNKNOWN; over
-     HTTP/2 its stream is abandoned, and the connection stays. Over the binary interface the session
-     requests proof 5 seconds before, or at half of the time if that is less. A session does nothing
-     between calls: a blocking one looks at the clock in calls that wait, write or take an event,
-     one with `nonblocking` when it is due (apns_session_timeout_ms()). Each reads what has arrived
-     first, so a process that was suspended loses no response. */
+  /* In ms: each notification has its outcome this long after it was queued, even without a
+     network. 0: 300,000; -1: no limit. A notification may have its own `deadline_ms`. If nothing of
+     it was written, or if the peer reported that it was not processed, it ends as
+     APNS_EVENT_EXPIRED: it is safe to send it again. During a retry after 429 or 5xx it ends with
+     that response, as with retry_timeout_ms. Otherwise it may have arrived, and ends as
+     APNS_EVENT_UNKNOWN; over HTTP/2 its stream is abandoned, and the connection stays. Over the
+     binary interface the session requests proof 5 seconds before, or at half of the time if that is
+     less. A session does nothing between calls: a blocking one looks at the clock in calls that
+     wait, write or take an event, one with `nonblocking` when it is due
+     (apns_session_timeout_ms()). Each reads what has arrived first, so a process that was suspended
+     loses no response. */
   int32_t deadline_ms;
   int32_t reserved32; /* zero */
 
@@ -1750,8 +1751,8 @@ typedef struct apns_notification {
  * APNS_ERR_FULL, of this and the other send functions: the window is full of outcomes that wait
  * to be taken and do not give way (see apns_outcomes_t). Waiting and retrying makes no room: take
  * outcomes with apns_session_next_event() until no more come, and send the same notification
- * again. A program with APNS_OUTCOMES_EACH that sends more than its window holds needs that in its
- * loop, and any program needs it after some thousand rejections that it did not take.
+ * again. With APNS_OUTCOMES_EACH, a program that sends more than its window holds does that in its
+ * loop. Any program has to do it after some thousand rejections that it did not take.
  *
  * If a connection fails in the meantime, the session replaces it and sends again what was lost,
  * as the options say; an error says that no connection can be had. If the window is full, the
@@ -1828,8 +1829,8 @@ apns_status_t apns_session_cancel(apns_session_t *session, uint32_t identifier,
 /** How a notification ended. */
 typedef enum apns_event_kind {
   APNS_EVENT_ACCEPTED = 1,  /* not with APNS_OUTCOMES_FAILURES */
-  APNS_EVENT_REJECTED = 2,  /* by the gateway; `reject` says why */
-  APNS_EVENT_UNKNOWN = 3,   /* the connection or the session ended before the gateway's answer */
+  APNS_EVENT_REJECTED = 2,  /* with the cause in `reason` (HTTP/2) or `reject` (binary) */
+  APNS_EVENT_UNKNOWN = 3,   /* the connection or the session ended before a response */
   APNS_EVENT_CANCELLED = 4, /* apns_session_cancel(): it did not arrive, and may be sent again */
   APNS_EVENT_EXPIRED = 5    /* its deadline_ms: it did not arrive, and may be sent again */
 } apns_event_kind_t;
@@ -1840,22 +1841,22 @@ typedef struct apns_event {
   int32_t reject; /* apns_reject_t */
   uint32_t identifier;
 
-  /* HTTP/2: after so many seconds the notification may be sent again, where the session could not
-     wait for that: as long as the service asked for (retry-after), a day at most, else 900 after
-     5xx, 1,200 after TooManyProviderTokenUpdates, and 60 after another 429 or a connection that
-     the service closes. If the outcome is unknown or the notification cancelled, the same by the
-     last answer that asked to send it again later, if no later try went without an answer. 0: there
-     is no point in sending it again as it is, nobody knows whether it arrived, or it expired. */
+  /* HTTP/2: the seconds until the notification may be sent again, if the session could not wait
+     for that: as many as APNs asked for (retry-after), at most a day; otherwise 900 after 5xx,
+     1,200 after TooManyProviderTokenUpdates, and 60 after another 429 or a connection that APNs
+     closed. If the outcome is unknown or cancelled, they follow from the last response that asked
+     for a retry, unless a later attempt got no response. 0: the same notification would fail again,
+     may have arrived, or has expired. */
   uint32_t retry_after_s;
   void *user_data; /* the notification's */
 
-  /* What the service answered; HTTP/2 only, otherwise 0 and "". If the outcome is unknown,
-     `reason`, `http_status` and `reason_text` are the last answer that asked to send it again
-     later, such as TooManyProviderTokenUpdates, or a 2xx other than 200, which APNs does not
-     give; the text of a reason that is not listed is then "". If there was no such answer they
-     are 0, and `reason_text` is the beginning of why the last connection ended, over the binary
-     interface too, or says that no answer came in time. For one that expired it is the beginning of
-     why the last connection ended or was not made. */
+  /* The response of APNs; HTTP/2 only, otherwise 0 and "". If the outcome is unknown, `reason`,
+     `http_status` and `reason_text` have the last response that asked for a retry, such as
+     TooManyProviderTokenUpdates, or a 2xx other than 200, which APNs does not send; the text of an
+     unlisted reason is then "". Without such a response the numbers are 0, and `reason_text` has
+     the beginning of the failure that ended the last connection, over the binary interface too, or
+     reports that no response came in time. For an expired notification it has the beginning of the
+     failure that ended or prevented the last connection. */
   int32_t reason;       /* apns_reason_t */
   uint16_t http_status; /* such as 200, 410 */
   uint16_t retry_asked; /* 1: the service said retry_after_s (retry-after) */
@@ -1865,8 +1866,8 @@ typedef struct apns_event {
      apns_error_t. */
   char reason_text[64];
 
-  /* By this Apple's console (Push Notifications Console, Delivery Log) finds the notification. ""
-     where the service gave none, as in production. */
+  /* The ID that finds the notification in Apple's console (Push Notifications Console, Delivery
+     Log). "" if APNs sent none, as in production. */
   char unique_id[40];
 } apns_event_t;
 
@@ -1899,8 +1900,8 @@ apns_status_t apns_session_next_event(apns_session_t *session, apns_event_t *eve
  *
  * APNS_OK: `event_out` has the outcome, which is APNS_EVENT_ACCEPTED even with
  * APNS_OUTCOMES_FAILURES. With any other status except APNS_ERR_AGAIN (see below) the notification
- * was not taken. APNS_ERR_TIMEOUT and APNS_ERR_NETWORK mean that there is no connection, and
- * APNS_ERR_FULL that you have to take waiting outcomes first.
+ * was not taken. After APNS_ERR_TIMEOUT or APNS_ERR_NETWORK the session has no connection; after
+ * APNS_ERR_FULL, take waiting outcomes first.
  *
  * If the time passes, or no retry can help, the session takes the notification back, as
  * apns_session_cancel() does. APNS_EVENT_CANCELLED means that none of it was written, so you may

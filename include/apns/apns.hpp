@@ -1330,7 +1330,8 @@ struct Notification : apns_notification_t {
     return *this;
   }
 
-  /** It has its outcome this long after it was queued, whatever the session's `deadline_ms` is. */
+  /** It has its outcome this long after it was queued, instead of after the session's
+   * `deadline_ms`. */
   Notification &within(std::chrono::milliseconds time) noexcept {
     const auto most = std::chrono::milliseconds(INT32_MAX);
     deadline_ms = static_cast<std::int32_t>((time < most ? time : most).count());
@@ -1432,7 +1433,7 @@ struct Event : apns_event_t {
   std::string_view kind_text() const noexcept {
     return apns_event_kind_text(static_cast<apns_event_kind_t>(kind));
   }
-  /** The token is to be removed from your list: see apns_event_has_invalid_token(). */
+  /** Remove the token from your list: see apns_event_has_invalid_token(). */
   bool has_invalid_token() const noexcept { return apns_event_has_invalid_token(this) != 0; }
 
   /** Why it was rejected, in the binary interface's numbers. */
@@ -1839,8 +1840,8 @@ class Session : public detail::Owner<apns_session_t> {
 
 #if APNS_EXCEPTIONS
 /**
- * A session for any number of threads, which runs in a thread of its own. Each push has a future of
- * its own outcome. A program with an event loop needs no Client: it watches a Session.
+ * A session for any number of threads, which runs in a separate thread. Each push returns the
+ * future of its outcome. A program with an event loop needs no Client: it watches a Session.
  *
  * The log and the callbacks of the credentials run in the client's thread, and must not throw.
  * After fork() the child must neither use nor destroy it.
@@ -1890,8 +1891,8 @@ class Client {
   Event push(Message message) { return push_async(std::move(message)).get(); }
 
   /**
-   * Takes no more notifications, waits up to `timeout` until all have their outcome, and ends. A
-   * notification that has none then is cancelled if nothing of it was written, else unknown.
+   * Takes no more notifications, waits up to `timeout` until all have their outcome, and ends. The
+   * others are then cancelled if nothing of them was written, otherwise unknown.
    */
   void close(Milliseconds timeout) {
     {

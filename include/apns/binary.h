@@ -58,12 +58,12 @@ typedef struct apns_binary_options {
      full or the last connection ended by a rejection, so that the change costs no handshake. */
   int32_t no_standby;
 
-  /* Accepted notifications get no answer. What has been in flight for this many ms without proof
-     is proven, by the notification known to be bad or by the quiet period, in the next call on the
-     session. So a provider that sends now and then learns of acceptance too, and has little to
-     send again when a connection is lost. The proof costs the connection, so it waits while
-     connects_per_minute allows no other. 0: 60,000; -1: only when a call or a deadline needs it.
-     The simple format without quiet_period_ms has no proof. */
+  /* The gateway sends no response to a notification that it accepts. Once one has been in flight
+     for this many ms, the next call on the session obtains proof, by a sentinel or by the quiet
+     period. So a provider that sends rarely learns of acceptance too, and resends little after a
+     lost connection. The proof costs the connection, so it waits while connects_per_minute allows
+     no other. 0: 60,000; -1: only when a call or a deadline needs it. The simple format without
+     quiet_period_ms has no proof. */
   int32_t prove_after_ms;
 
   uint32_t reserved32; /* zero */

@@ -1,4 +1,4 @@
-/// What a request is for.
+/// The purpose of a request.
 enum RequestPurpose: Equatable {
   /// A notification for a device, whose token is the request's address.
   case device

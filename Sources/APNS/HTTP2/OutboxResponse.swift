@@ -78,7 +78,7 @@ extension Outbox {
     return status
   }
 
-  /// What becomes of a body that a caller may want whole.
+  /// Whether a body is kept whole for the caller.
   enum WholeBody {
     case none
     case kept

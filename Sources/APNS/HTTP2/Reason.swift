@@ -24,7 +24,7 @@ package struct Reason: Equatable {
   static var none: Reason { Reason(number: 0) }
   static var other: Reason { Reason(number: 255) }
 
-  /// What APNs documents about a reason, and what becomes of a notification with it.
+  /// APNs' documentation of a reason, and how the session handles a notification with it.
   private struct Row {
     /// The HTTP status that APNs sends with it.
     let status: UInt16

@@ -7,7 +7,7 @@ const STATES = { active: "Live", stale: "Stale", ended: "Ended" };
 
 /** The Live Activities that a device shows on its lock screen, as the simulator knows them. */
 export class Activities {
-  /** Those of all devices, in the order of their start. */
+  /** The activities of all devices, in the order of their start. */
   all = [];
 
   draw(device) {

@@ -83,7 +83,7 @@ export async function order(method, path, body) {
   return { ok: response.ok, json };
 }
 
-/** Asks the simulator for JSON; parameters without a value are left out. */
+/** Requests JSON from the simulator, with the parameters that have a value. */
 export async function asked(path, parameters = {}) {
   const query = Object.entries(parameters).filter(([, value]) => value !== "" && value !== undefined)
     .map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");

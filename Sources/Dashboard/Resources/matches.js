@@ -9,7 +9,7 @@ export class Matches {
     this.numbers = [];
     /** Where the next request begins. */
     this.last = 0;
-    /** Whether only seen or only unseen ones are meant, which the simulator does not know. */
+    /** Selects only seen or only unseen pushes, which the simulator cannot. */
     this.seen = null;
     this.kept = 0;
     this.dropped = 0;

@@ -79,7 +79,7 @@ static int take_token(PyObject *said, apns_token_request_t *request) {
     const double seconds = PyFloat_AsDouble(PyTuple_GetItem(said, 1));
     if (seconds == -1 && PyErr_Occurred()) return -1;
     if (!(seconds >= 0 && seconds <= UINT32_MAX)) {
-      PyErr_SetString(PyExc_ValueError, "token_provider returned a number of seconds that is none");
+      PyErr_SetString(PyExc_ValueError, "token_provider returned an invalid number of seconds");
       return -1;
     }
     /* 0 would be the library's default. */

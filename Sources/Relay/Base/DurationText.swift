@@ -23,7 +23,7 @@ package enum DurationText {
     return number(time / unit.1) + unit.0
   }
 
-  /// Without a fraction if it has none.
+  /// A whole number is written without a fraction.
   static func number(_ value: Double) -> String {
     value == value.rounded() && abs(value) < 1e15 ? "\(Int(value))" : "\(value)"
   }

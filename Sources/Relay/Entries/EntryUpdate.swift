@@ -68,8 +68,8 @@ package struct EntryUpdate: Equatable, Sendable {
   /// Whether some outcomes of this delivery, in this update or before, are by order.
   package var isByOrder = false
 
-  /// What a worker may record that does not hold the delivery any more. Otherwise it would end an
-  /// entry whose outcomes by order did not count.
+  /// For a worker that lost the delivery: otherwise it would end an entry whose outcomes by order did
+  /// not count.
   mutating func dropOrders() {
     outcomes.removeAll(where: \.isByOrder)
     (disposition, isByOrder) = (.held, false)

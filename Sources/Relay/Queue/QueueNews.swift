@@ -3,8 +3,8 @@ import Synchronization
 /// The parts of an app that may change.
 package enum QueuePart: Sendable { case entries, outcomes, badTokens }
 
-/// The watches of a queue. Each is told when its part may have changed, so that none looks again and
-/// again.
+/// The watches of a queue. A watch wakes when its part may have changed, so that it need
+/// not poll.
 package final class QueueNews: Sendable {
   /// Told until this is released.
   package final class Watch: Sendable {

@@ -106,7 +106,7 @@ struct RedisFields {
     case .traceparent: content.traceparent = given.flatMap(TraceParent.valid)
     case .due:
       guard let number = number(given, of: field) else { break }
-      // One that may wait comes when it is due.
+      // An entry that may wait is claimed when it is due.
       if number < 0 || NewEntry.dueSeconds.contains(number)
         || number > RelayClock.now + Self.tooLateMS
       {
@@ -126,7 +126,7 @@ struct RedisFields {
     return number
   }
 
-  /// What is wrong with the entry, which was in this lane's stream; nil if it is readable.
+  /// The fault of an entry in this lane's stream; nil if it is readable.
   func fault(in lane: Lane) -> String? {
     laneFault(in: lane) ?? faults.first ?? (hasPayload ? nil : "the entry has no payload")
   }

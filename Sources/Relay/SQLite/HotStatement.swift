@@ -1,7 +1,7 @@
 import GRDB
 import GRDBSQLite
 
-/// What a statement has values of.
+/// A value that a statement can have.
 protocol HotValue {
   func bind(to statement: inout HotStatement)
 }
@@ -57,8 +57,8 @@ struct HotStatement: ~Copyable {
     texts.deallocate()
   }
 
-  /// Keeps the texts of many rows together, because SQLite would allocate memory for each. Those
-  /// that do not fit are left to SQLite.
+  /// Keeps the texts of many rows together, because SQLite would allocate memory for each. SQLite
+  /// keeps the texts that do not fit.
   mutating func keepTexts() { texts = .allocate(capacity: 256 * Self.rowsTogether) }
 
   mutating func bind(_ value: Int64) {

@@ -26,7 +26,7 @@ final class Console: Sendable {
     var outcomes: [String: CampaignOutcomes]
   }
 
-  /// More campaigns and dead letters than anybody reads are left out.
+  /// The console leaves out more campaigns and dead letters than anyone reads.
   private static let mostCampaigns = 200
   static let mostLetters = 20
   private static let mostLines = 20
@@ -181,7 +181,7 @@ final class Console: Sendable {
       apps: shown.filter { visitor.sees($0.app) })
   }
 
-  /// Those that need no query.
+  /// The problems that need no query.
   private static func problems(_ app: String, _ figures: WorkerFigures, at now: Int64)
     -> [ConsoleState.Problem]
   {

@@ -44,7 +44,7 @@ final class ProblemTimes: Sendable {
 
   private let seen = Mutex<[Name: Int64]>([:])
 
-  /// Dates all problems of these kinds that there are now; one that is missing has ended.
+  /// Dates the current problems of these kinds. A missing problem has ended.
   func date(_ problems: [Problem], of kinds: [Kind], at now: Int64) -> [Problem] {
     seen.withLock { seen in
       let dated = problems.map { problem in

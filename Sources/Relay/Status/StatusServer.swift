@@ -18,7 +18,7 @@ final class StatusServer: @unchecked Sendable {
   struct Request: Sendable {
     var method = "GET"
     var path = ""
-    /// nil if the request has none, which HTTP/1.0 allows.
+    /// nil for a request without Host, which HTTP/1.0 allows.
     var authority: Authority?
     /// Names in lower case.
     var headers: [(name: String, value: String)] = []

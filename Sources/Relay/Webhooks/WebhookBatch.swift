@@ -6,7 +6,7 @@ struct WebhookBatch: Equatable {
   var last: String
   var rows: [OutcomeRow]
 
-  /// The first `most` outcomes of a page, but all of those with one number, as in a record of Redis.
+  /// The first `most` outcomes of a page, but all with the same number, as in a Redis record.
   /// A batch that was begun ends at `end`, even if later outcomes would fit.
   init(_ page: OutcomePage, after from: String, most: Int, end: String?) {
     self.from = from

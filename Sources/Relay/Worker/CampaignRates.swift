@@ -10,7 +10,7 @@ struct CampaignRates {
     var size = NewEntry.mostTokens
     /// Looks for entries that wait in the queue from this time on (monotonic).
     var nextLook: Int64 = 0
-    /// If there are none, it looks again after this time.
+    /// Without entries it looks again after this time.
     var pauseMS = firstPauseMS
 
     /// The most notifications that it holds. An entry that it gets at half of it may have more.
@@ -31,7 +31,7 @@ struct CampaignRates {
   var isEmpty: Bool { campaigns.isEmpty }
   func limits(_ campaign: String) -> Bool { campaigns[campaign] != nil }
 
-  /// Has these limits from now on, and returns the campaigns that have none any more. The worker asks
+  /// Has these limits from now on, and returns the campaigns that lost theirs. The worker asks
   /// again for each entry whether it keeps that.
   mutating func follow(_ limits: [String: Int]) -> [String] {
     let ended = campaigns.keys.filter { limits[$0] == nil }

@@ -2,8 +2,8 @@
 /// from a bucket that is in the queue.
 ///
 /// The bucket is the time up to which tokens are taken (GCRA), and the clock of the relay that took
-/// the last ones. The relays' clocks may differ: a relay that finds a clock ahead of its own sets its
-/// own to that. So all have the clock that is furthest ahead, which is as fast as each of them.
+/// the last ones. The relays' clocks may differ: a relay that finds a clock ahead sets its own
+/// clock to that. So all have the clock that is furthest ahead, which is as fast as each of them.
 struct RateLimit {
   /// The bucket of all notifications of an app.
   static let ofApp = "rate"
@@ -14,7 +14,7 @@ struct RateLimit {
   private let bucket: String
   /// Tokens taken and not used yet.
   private var tokens = 0
-  /// The following times are microseconds, of the monotonic clock if nothing else is said.
+  /// The following times are microseconds, of the monotonic clock unless noted.
   ///
   /// Until when the tokens may be used, so that they are not saved up for a burst.
   private var usableUntil: Int64 = 0

@@ -41,7 +41,7 @@ final class ServiceSession {
     options.deliversAtMostOnce = app.delivery == .atMostOnce
     let retryMS = Int32(app.retry.withinS * 1000)
     options.retryTimeoutMS = retryMS == 0 ? -1 : retryMS
-    // What was taken from a producer is sent as it is.
+    // The relay sends a producer's entries as they are.
     options.checks = -1
     options.log = log
     session = try PushSession(options, credentials: credentials.handle)
@@ -82,7 +82,7 @@ final class ServiceSession {
     return metrics.open > 0 && metrics.bytes_read > unheard
   }
 
-  /// Of the streams of a connection, this part is kept free for urgent notifications.
+  /// One in this many streams of a connection stays free for urgent notifications.
   private static let keptPart = 32
 
   /// How many notifications can be written now, and how many of these only if they are urgent. It is

@@ -71,7 +71,7 @@ final class UnsentEntries {
   @exclusivity(unchecked) private var turn = 0
   /// The number of notifications.
   @exclusivity(unchecked) private(set) var count = 0
-  /// Those of entries with a bucket, by bucket, and by lane.
+  /// The number of those with a bucket, by bucket; and of all, by lane.
   private var counts: [String: Int] = [:]
   private(set) var countsOfLanes = ByLane(0)
 

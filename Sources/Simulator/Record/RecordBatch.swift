@@ -1,5 +1,5 @@
-/// What a connection has not yet handed to the ledger, the records and the page. It is handed over as
-/// a whole, so that a notification does not need a lock.
+/// The notifications that a connection has not yet handed to the ledger, the records and the page. It
+/// hands them over together, so that a notification does not need a lock.
 struct RecordBatch {
   var tally = ConnectionTally()
   var accepted: NotificationLines?

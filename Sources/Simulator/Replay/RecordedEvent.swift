@@ -109,7 +109,7 @@ extension JSONValue {
     return flag
   }
 
-  /// The code of HTTP/2's name for an error (RFC 9113, 7).
+  /// The code of an HTTP/2 error by its name (RFC 9113, 7).
   fileprivate func errorCode(_ name: String) throws(JSONError) -> UInt8? {
     guard let word = try text(name) else { return nil }
     let names = [

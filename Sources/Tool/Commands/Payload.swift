@@ -78,12 +78,12 @@ struct Payload: ParsableCommand {
     for limit in LibraryFinding.limits {
       let number = Printable.grouped(limit.bytes)
       let rest = limit.bytes - bytes.count
-      let verdict =
+      let outcome =
         rest >= 0
         ? "fits, \(Printable.grouped(rest)) left"
         : "too long by \(Printable.grouped(-rest))"
       text +=
-        String(repeating: " ", count: 7 - number.count) + "\(number)  \(verdict)  (\(limit.of))\n"
+        String(repeating: " ", count: 7 - number.count) + "\(number)  \(outcome)  (\(limit.of))\n"
     }
     if let shown { text += "\n" + BannerDrawing(app: app).drawn(shown) }
     return text

@@ -74,10 +74,10 @@ struct Report {
         add("", "To do: \(finding.remedy)")
       }
     }
-    return text + "\n" + verdict + "\n"
+    return text + "\n" + summary + "\n"
   }
 
-  private var verdict: String {
+  private var summary: String {
     let problems = findings.count { $0.severity == .problem }
     let warnings = findings.count - problems
     var counts: [String] = []

@@ -9,7 +9,7 @@ struct ChannelRequest {
   /// The channel; nil for a new one, or for all.
   var id: String?
 
-  /// Sends a request about each channel, or one that names none, which gets an empty text. Throws the
+  /// Sends a request about each channel, or one without a channel, which gets an empty text. Throws the
   /// exit status unless all were accepted.
   static func carryOut(
     _ options: ChannelOptions, _ ids: [String?] = [nil],

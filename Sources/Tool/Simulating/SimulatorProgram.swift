@@ -8,7 +8,7 @@ enum SimulatorProgram {
   static func arguments(typed: [String]) -> [String] {
     // The first try should show everything.
     if typed.isEmpty { return ["--dashboard-port", "8191", "--control-port", "8190"] }
-    // Examples/testing passes the subcommand, whichever program it starts.
+    // Examples/testing passes the subcommand to either program.
     return typed.first == "simulate" ? Array(typed.dropFirst()) : typed
   }
 }

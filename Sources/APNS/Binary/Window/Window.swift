@@ -18,9 +18,9 @@ struct Window: ~Copyable {
   /// The deadlines of unresolved notifications; and when the first is due.
   private let dues: UnsafeMutablePointer<ShortDeadline>
   private var deadlines = Deadlines()
-  /// The outcome of one that is due had no room; others have to be taken first.
+  /// A due notification has no room for its outcome until others are taken.
   private var hasOwed = false
-  /// Of those, the ones that had their outcome and are kept because the connection has them.
+  /// Those with an outcome that are kept because the connection has them.
   private var over = 0
   private(set) var ring: FrameRing
   private var outcomes = 0
@@ -458,8 +458,8 @@ struct Window: ~Copyable {
     return count
   }
 
-  /// Takes out some notifications of which nothing is written on this connection, and which end as that.
-  /// What may have arrived on an earlier one is unknown.
+  /// Takes out some notifications that this connection has not begun to write, and gives them this
+  /// outcome, or unknown if an earlier connection left them in doubt.
   @inline(never)
   private mutating func remove(_ position: Int, _ maximum: Int, as outcome: Outcome) {
     var removed = InlineArray<64, WindowEntry>(
@@ -524,8 +524,8 @@ struct Window: ~Copyable {
     hasOwed && (end &- outcomes <= mask || yielding > 0) ? .min : deadlines.first
   }
 
-  /// Gives those their outcomes that are due; where `onlyWaiting`, only if nothing of them was written.
-  /// Of those that the connection has in part, or not before all others, the frames are kept.
+  /// Resolves the due notifications; with `onlyWaiting` only those of which nothing was written.
+  /// Keeps the frames of those that the connection has in part, or not before all others.
   /// `pending` is as for `cancel`.
   @inline(never)
   mutating func expire(at now: Nanoseconds, onlyWaiting: Bool, pending: Int) {
@@ -622,8 +622,7 @@ struct Window: ~Copyable {
     }
   }
 
-  /// Of those before that position, the ones that had their outcome are not kept any more. Returns how
-  /// many there were.
+  /// Drops the notifications before that position that had an outcome. Returns their number.
   private mutating func forgetOver(before position: Int) -> Int {
     guard over > 0 else { return 0 }
     let before = over

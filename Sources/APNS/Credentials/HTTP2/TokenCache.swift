@@ -11,7 +11,7 @@ struct TokenCache: ~Copyable {
 
   private static let maximum = 4000
 
-  /// Nobody named the file, so it is used if it can be, and nothing is said if it cannot.
+  /// The caller did not name the file, so the session reports nothing if it cannot be used.
   let isDefault: Bool
 
   /// Nil if there are no tokens to share, or the options want no file.

@@ -11,7 +11,7 @@ struct TokenReport {
     case host
   }
   var origin = Origin.none
-  /// The file is the default one, of which nothing is said.
+  /// The file is the default one, whose failures are not reported.
   var isQuiet = false
   /// Why the token_cache_file cannot be used; nil if it can, or is not set.
   private(set) var cacheFault: StaticString?

@@ -12,9 +12,9 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// Limit of one read from an ending connection, so that a peer that keeps sending delays no call.
   static var lastWords: Int { 1 << 20 }
 
-  /// Reads what has arrived before something is given up for want of it. False when that is more than
-  /// is read at once, or takes longer than a call of a session that never waits may work: the next
-  /// turn reads on.
+  /// Reads what has arrived before something is abandoned for lack of a response. False if there is
+  /// more than one pass reads, or if reading takes longer than a call of a session that never waits
+  /// may work: the next pass continues.
   mutating func hearOut(
     _ connection: UnsafeMutablePointer<HTTP2Connection>
   ) throws(Failure) -> Bool {

@@ -77,7 +77,7 @@ extension ProviderSession where Self: ~Copyable {
     return outcome
   }
 
-  /// By when what is taken now has its end, if it says so many ms.
+  /// The deadline of a notification that is queued now with a `deadline_ms` of `milliseconds`.
   @inline(__always)
   mutating func due(within milliseconds: Int32) -> Nanoseconds {
     milliseconds == 0 && usualDue != 0 ? usualDue : readDue(within: milliseconds)

@@ -30,7 +30,7 @@ extension ProviderSession where Self: ~Copyable {
   mutating func nextOutcome(milliseconds: Int32) throws(Failure) -> WaitingOutcome? {
     standing.hasDelivered = false
     if !hasOutcome, !isClosed, !options.neverWaits { try awaitOutcome(milliseconds: milliseconds) }
-    // Those that were found last belong to the option on_outcome.
+    // With the option on_outcome, the last outcomes go there.
     guard options.onOutcome == nil, let outcome = takeOutcome() else { return nil }
     standing.tookOutcome()
     // Another one may have room now.
@@ -59,7 +59,7 @@ extension ProviderSession where Self: ~Copyable {
     keepPush()
   }
 
-  /// Gives outcomes to the option `on_outcome`; false if there are none.
+  /// Gives outcomes to the option `on_outcome`; false without outcomes.
   @inline(__always)
   @discardableResult
   mutating func deliver() -> Bool { options.onOutcome != nil && deliverAll() }

@@ -342,9 +342,9 @@ enum EventKind: string
 {
     /** Not with Outcomes::Failures. */
     case Accepted = 'accepted';
-    /** By the gateway; reject says why. */
+    /** With the cause in reason (HTTP/2) or reject (binary). */
     case Rejected = 'rejected';
-    /** The connection or the session ended before the gateway's answer. */
+    /** The connection or the session ended before a response. */
     case Unknown = 'unknown';
     /** Cancel(): it did not arrive, and may be sent again. */
     case Cancelled = 'cancelled';

@@ -33,7 +33,7 @@ foreach (['session' => Apns\Session::class, 'feedback' => null, 'channels' => Ap
     preg_match_all('/^\s+(?:const char \*|u?int\d+_t )(\w+)(?=;)/m', preg_replace('~/\*.*?\*/~s', '', implode($bodies[1])), $fields);
     if (count($bodies[1]) !== count($within)) echo "structures are missing\n";
     foreach ($fields[1] as $field) {
-        // wait_max_ms is for hosts with an event loop, or signals, of their own.
+        // wait_max_ms is for hosts with their own event loop or signals.
         if (preg_match('/^reserved|^wait_max_ms$/', $field)) continue;
         $value = in_array($field, ['environment', 'protocol', 'delivery', 'outcomes', 'log_level', 'format', 'checks']) ? ['environment' => 'sandbox', 'protocol' => 'http2', 'delivery' => 'at_most_once', 'outcomes' => 'each', 'log_level' => 'info', 'format' => 'simple', 'checks' => 'all'][$field] : (str_contains($field, 'host') || preg_match('/name|proxy$|topic|addresses|schedule/', $field) ? 'x' : (preg_match('/report|proves|standby|nonblocking|from_environment$/', $field) ? true : 1));
         try {

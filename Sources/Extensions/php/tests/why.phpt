@@ -30,7 +30,7 @@ foreach (Apns\Reason::cases() as $reason) {
     try { $session->drain(240000); } catch (Apns\Exception $thrown) { echo $thrown->getMessage(), "\n"; }
     $event = $session->nextEvent();
     if ($event && $event->reason !== $reason) echo "$text came as {$event->reason?->value}\n";
-    // One that a test makes says the same.
+    // An event that a test makes has the same text.
     $made = new Apns\Event(Apns\EventKind::Rejected, 'ff', $reason, timestamp: $event->timestamp ?? 0);
     if ($event && $made->why . $made->reasonText !== $event->why . $event->reasonText) echo "$made->why was made\n";
     echo $event ? preg_replace('/since [-\d]+ [:\d]+ UTC$/', 'since then', $event->why) . "\n" : "$text: no event\n";

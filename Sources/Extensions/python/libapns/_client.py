@@ -466,7 +466,7 @@ class OverSession:
 
 
 class ClientBase(OverSession):
-    """What Client and AsyncClient have in common: a session that reports every outcome."""
+    """The common part of Client and AsyncClient: a session that reports every outcome."""
 
     def __init__(
         self,

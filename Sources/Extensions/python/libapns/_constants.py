@@ -365,9 +365,9 @@ class EventKind(Word):
     ACCEPTED = 1
     """Not with Outcomes.FAILURES."""
     REJECTED = 2
-    """By the gateway; `reject` says why."""
+    """With the cause in `reason` (HTTP/2) or `reject` (binary)."""
     UNKNOWN = 3
-    """The connection or the session ended before the gateway's answer."""
+    """The connection or the session ended before a response."""
     CANCELLED = 4
     """cancel(): it did not arrive, and may be sent again."""
     EXPIRED = 5
@@ -510,7 +510,7 @@ class LogKind(Word):
     """Info: the window is full, and a call waits; notice: the caller has to take `count` outcomes.
     """
     TOKEN = 12
-    """Info: another provider token; warning: APNs refused one; error: there is none."""
+    """Info: new provider token; warning: APNs rejected one; error: none could be made."""
     CACHE = 13
     """Warning: the token_cache_file cannot be used, and why."""
     CLOSED = 14

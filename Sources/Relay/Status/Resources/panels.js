@@ -40,7 +40,7 @@ export function lanes() {
   return section;
 }
 
-/** At most so many bars; the rarest of the slow ones are added up. */
+/** The maximum number of bars; the rarest of the slow ones are added up. */
 const BARS = 9;
 
 export function responses() {
