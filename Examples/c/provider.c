@@ -27,7 +27,7 @@ static void take_outcomes(apns_session_t *session, int32_t timeout_ms) {
     size_t line = (size_t)event.user_data;
     if (event.kind == APNS_EVENT_REJECTED) {
       rejected++;
-      printf("line %zu: rejected by the gateway: %s\n", line,
+      printf("line %zu: rejected: %s\n", line,
              *event.reason_text ? event.reason_text /* HTTP/2 */
                                 : apns_reject_text((apns_reject_t)event.reject));
     } else if (event.kind == APNS_EVENT_UNKNOWN || event.kind == APNS_EVENT_EXPIRED) {
