@@ -99,7 +99,12 @@ struct Send: ParsableCommand {
     Interruption.watch()
     try options.provider.demand(of: options.service)
     let credentials = try options.provider.credentials()
-    var run = try SendRun(options, credentials, try options.template())
+    let template = try options.template()
+    if options.dryRun {
+      var run = try DryRun(options, credentials, template)
+      throw try run.go()
+    }
+    var run = try SendRun(options, credentials, template)
     throw try run.go()
   }
 }

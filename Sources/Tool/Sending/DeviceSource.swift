@@ -18,17 +18,37 @@ final class DeviceSource {
   private var named: ArraySlice<String>
   private var number = 0
 
-  /// `named` has the devices or channels on the command line, if there is no list.
-  init(
-    _ kind: Addressee.Kind, named: [String], list: DeviceList?, template: Template,
-    replayed: [Recording.Push] = []
-  ) {
-    self.replayed = replayed
-    self.kind = kind
+  init(_ options: SendOptions, _ template: Template) throws {
+    kind = options.kind
     self.template = template
-    self.list = list
-    self.named = named[...]
+    named = (options.isBroadcast ? options.channel : options.tokens)[...]
+    list = try Self.list(options, template)
+    replayed = try options.replay.map(Self.recording) ?? []
   }
+
+  private static func list(_ options: SendOptions, _ template: Template) throws -> DeviceList? {
+    guard let path = options.listFile else { return nil }
+    let list = try Exit.refusing(options.isBroadcast ? "--channels" : "--tokens") {
+      try DeviceList(path, of: options.kind, token: options.tokenColumn)
+    }
+    if let names = list.names, let missing = template.names.first(where: { !names.contains($0) }) {
+      let known = names.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ", ")
+      throw Exit.refusal(
+        "{{\(String(decoding: missing, as: UTF8.self))}} is not a column of \(path), which has \(known)"
+      )
+    }
+    return list
+  }
+
+  private static func recording(_ path: String) throws -> [Recording.Push] {
+    let pushes = try Exit.refusing("--replay") { try Recording(at: path).pushes }
+      .filter { !$0.isAgain }
+    if pushes.isEmpty { throw Exit.refusal("--replay: \(path): has no pushes") }
+    return pushes
+  }
+
+  /// The bytes of the list; nil if unknown.
+  var size: Int? { list?.size }
 
   /// The share of the list that has been read; nil if its length is unknown.
   var share: Double? {

@@ -4,14 +4,14 @@ import JSON
 /// The result of a run, as JSON and as text.
 struct RunReport {
   /// The outcomes of this run.
-  var tally: OutcomeCounts
+  let tally: OutcomeCounts
   /// The outcomes of the whole list, including earlier runs.
-  var whole: OutcomeCounts
-  var elapsed: Double
+  let whole: OutcomeCounts
+  let elapsed: Double
   var passedOver = 0
   /// The skipped devices without an accepted notification in earlier runs.
-  var failedBefore = 0
-  var inDoubt = 0
+  let failedBefore: Int
+  let inDoubt: Int
   var isAtMostOnce = false
   /// The same command with --resume would continue.
   var isResumable = false
@@ -22,10 +22,12 @@ struct RunReport {
   /// The service was Apple's.
   var isApples = true
 
-  init(tally: OutcomeCounts, whole: OutcomeCounts, elapsed: Double) {
-    self.tally = tally
-    self.whole = whole
-    self.elapsed = elapsed
+  init(_ record: RunRecord) {
+    tally = record.tally
+    whole = record.whole
+    elapsed = record.progress.elapsed
+    failedBefore = record.failedBefore
+    inDoubt = record.inDoubt
   }
 
   private var namesConsole: Bool { isApples && tally.hasUniqueIdentifiers }

@@ -1,10 +1,8 @@
 import ArgumentParser
 import CAPNS
 import Client
-import JSON
-import Simulator
 
-/// One run of `apns send`: reads the list, fills in the template, sends, and records outcomes.
+/// One run of `apns send`: reads the list, fills in the template, and sends.
 struct SendRun {
   /// The number of notifications between two checks for outcomes.
   private static let batch = 64
@@ -16,30 +14,18 @@ struct SendRun {
 
   private let options: SendOptions
   private let credentials: ProviderCredentials
-  private let template: Template
   private let source: DeviceSource
-  private let results: ResultFile?
-  private let recorder: Recorder?
-  /// When the first push of a recording is due.
-  private var replayBegan: Double?
+  private var record: RunRecord
+  private var pace: SendPace
   private var metrics: MetricsFile?
-  private let progress: ProgressLine
   private var session: PushSession?
-  private var tally = OutcomeCounts()
-  /// The outcomes of earlier runs for devices without an outcome in this one.
-  private var earlier = OutcomeCounts()
-  private var output = ""
-  private var isChecked: Bool
   private var isConnected = false
   /// Devices of the list so far, with any outcome.
   private var begun = 0
   private var lastSent = 0
   private var passedOver = 0
-  private var inDoubt = 0
   private var skippedShare = 0.0
-  private var lastOutcome = Clock.now
   private var lastProbe = Clock.now
-  private var nextDue = 0.0
   private var failure: LibraryError?
   private var hasReportedInterruption = false
   private var hasReportedMetrics = false
@@ -47,59 +33,17 @@ struct SendRun {
   init(_ options: SendOptions, _ credentials: ProviderCredentials, _ template: Template) throws {
     self.options = options
     self.credentials = credentials
-    self.template = template
-    isChecked = options.replay != nil
-    progress = ProgressLine(
-      every: options.json && Terminal.columns(of: .error) == nil ? 0 : options.progress)
-    var list: DeviceList?
-    if let path = options.listFile {
-      list = try Exit.refusing(options.isBroadcast ? "--channels" : "--tokens") {
-        try DeviceList(path, of: options.kind, token: options.tokenColumn)
-      }
-      if let names = list?.names, let missing = template.names.first(where: { !names.contains($0) })
-      {
-        let known = names.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ", ")
-        throw Exit.refusal(
-          "{{\(String(decoding: missing, as: UTF8.self))}} is not a column of \(path), which has \(known)"
-        )
-      }
-    }
+    source = try DeviceSource(options, template)
     metrics = options.metrics.map { MetricsFile($0) }
-    var replayed: [Recording.Push] = []
-    if let path = options.replay {
-      replayed = try Exit.refusing("--replay") { try Recording(at: path).pushes }
-        .filter { !$0.isAgain }
-      if replayed.isEmpty { throw Exit.refusal("--replay: \(path): has no pushes") }
-    }
-    source = DeviceSource(
-      options.kind, named: options.isBroadcast ? options.channel : options.tokens, list: list,
-      template: template, replayed: replayed)
-    recorder = try options.recorder()
-    guard let path = options.results, !options.dryRun else {
-      results = nil
-      return
-    }
-    var run = Fingerprint()
-    run.add(template.identity)
-    for part in [options.wire.rawValue, options.topic, options.service.host, options.tokenColumn] {
-      run.add((part ?? "").utf8)
-    }
-    if options.isBroadcast { run.add("channels".utf8) }
-    let name = options.listFile?.split(separator: "/").last.map(String.init) ?? ""
-    let beginning = ResultFile.Beginning(list: name, size: list?.size, fingerprint: run.value)
-    results = try Exit.refusing("--results") {
-      try ResultFile(path, beginning, resumes: options.resume)
-    }
-    inDoubt = results?.inDoubt ?? 0
-    earlier = results?.done.counts ?? earlier
+    record = try RunRecord(options, template, listSize: source.size)
+    pace = SendPace(rate: options.rate, replayed: source.replayed, speed: options.speed ?? 1)
   }
 
   /// The exit status.
   mutating func go() throws -> ExitCode {
-    if options.dryRun { return try check() }
     var wanted = options.sessionOptions(credentials)
     wanted.waitMaxMS = Self.slice
-    if options.verbose > 0 || recorder != nil { wanted.log = lines(options.verbose) }
+    wanted.log = record.log
     // The recorded provider may have sent what these checks refuse.
     if options.replay != nil { wanted.checks = -1 }
     let session = try Exit.refusing {
@@ -112,50 +56,21 @@ struct SendRun {
       try sendAll(session)
       try settle(session)
       writeMetrics(session)
-      if lastSent > 0 { try results?.end(lastSent) }
-      try recorder?.finish()
-      if let alike = recorder?.alike, alike > 0 {
-        show(
+      if lastSent > 0 { try record.results?.end(lastSent) }
+      try record.recorder?.finish()
+      if let alike = record.recorder?.alike, alike > 0 {
+        record.show(
           "--record: \(alike) notifications went to tokens with the same first 8 digits as others "
             + "in flight: the recording may mix up their retries")
       }
     } catch let fault as FileFault {
-      progress.clear()
+      record.progress.clear()
       session.close(within: 0)
       throw Exit.report(fault.description, Exit.usage)
     }
     report()
     if failure != nil { return Exit.unreachable }
-    return whole.isAllAccepted && Interruption.times == 0 ? .success : Exit.someRejected
-  }
-
-  /// The session's log on standard error, between two updates of the progress.
-  private func lines(_ verbosity: Int) -> SessionLines {
-    let (progress, recorder) = (progress, recorder)
-    let shown = [0, APNS_LOG_INFO.rawValue, APNS_LOG_TRACE.rawValue][min(verbosity, 2)]
-    return SessionLines(
-      upTo: recorder == nil ? apns_log_level_t(rawValue: shown) : APNS_LOG_TRACE
-    ) { line in
-      recorder?.take(line)
-      if line.level.rawValue > shown { return }
-      progress.clear()
-      let name =
-        switch line.level {
-        case APNS_LOG_ERROR: "error"
-        case APNS_LOG_WARNING: "warning"
-        case APNS_LOG_NOTICE: "notice"
-        case APNS_LOG_INFO: "info"
-        case APNS_LOG_DEBUG: "debug"
-        default: "trace"
-        }
-      StandardStream.error.write("\(name): \(Printable.line(line.text))\n")
-    }
-  }
-
-  /// Not accepted in earlier runs, and not resent. The exit status covers the whole list.
-  private var failedBefore: Int {
-    guard let done = results?.done else { return 0 }
-    return done.failed + (options.atMostOnce ? done.doubtful.count : 0)
+    return record.whole.isAllAccepted && Interruption.times == 0 ? .success : Exit.someRejected
   }
 
   // MARK: Sending
@@ -171,7 +86,7 @@ struct SendRun {
       } catch {
         if Interruption.times > 0 { return false }
         if error.status == APNS_ERR_TIMEOUT, Clock.now < limit { continue }
-        try write()
+        try record.write()
         throw Exit.unreached(error, options.provider.shown)
       }
     }
@@ -185,7 +100,7 @@ struct SendRun {
         _ = try? session.flush()
         try takeOutcomes(session, within: 0)
       }
-      let results = results
+      let results = record.results
       let isAtMostOnce = options.atMostOnce
       let next = try source.next { number in
         guard let done = results?.done, done.contains(number) else { return true }
@@ -198,27 +113,25 @@ struct SendRun {
         skippedShare = source.share ?? 0
         continue
       }
-      let isAgain = results?.isInDoubt(next.number) ?? false
       switch device {
       case .refused(let number, let to, let reason):
         if results?.done.contains(number) == true {
           passedOver += 1
         } else {
-          take(.refused(number, to, reason))
+          record.refuse(number, to, reason)
         }
       case .ready(let number, let to, let payload):
-        if isAgain, isAtMostOnce {
-          let sent = SentNotification(
-            number: number, token: to.token, channel: to.channel, isAgain: true)
-          take(
+        let sent = SentNotification(
+          number: number, token: to.token, channel: to.channel,
+          isAgain: results?.isInDoubt(number) ?? false)
+        if sent.isAgain, isAtMostOnce {
+          record.take(
             SendOutcome(sent: sent, kind: .unknown, reason: "an interrupted run may have sent it"))
         } else {
-          if !isChecked { try checkFirst(payload) }
+          try record.checkFirst(payload)
           guard try connect(session) else { return }
           try results?.begin(number)
-          try pace(session, number)
-          let sent = SentNotification(
-            number: number, token: to.token, channel: to.channel, isAgain: isAgain)
+          try awaitTurn(session, number)
           guard try send(sent, payload, session) else { return }
           lastSent = max(lastSent, number)
         }
@@ -238,7 +151,7 @@ struct SendRun {
     if !source.replayed.isEmpty {
       session.change(options.delivery(of: source.replayed[sent.number - 1]))
     }
-    recorder?.send(sent.token)
+    record.recorder?.send(sent.token)
     var lostSince: Double?
     var hasReportedLoss = false
     while true {
@@ -248,34 +161,34 @@ struct SendRun {
       } catch {
         if error.status == APNS_ERR_ARGUMENT {
           let to = Addressee(token: sent.token, channel: sent.channel)
-          recorder?.takeBack(sent.token)
-          take(.refused(sent.number, to, error.message))
+          record.recorder?.takeBack(sent.token)
+          record.refuse(sent.number, to, error.message)
           return true
         }
         if error.status != APNS_ERR_FULL {
           guard error.isConnection else {
-            recorder?.takeBack(sent.token)
+            record.recorder?.takeBack(sent.token)
             failure = error
             return false
           }
           let isSlice = error.status == APNS_ERR_TIMEOUT
           if isSlice, Interruption.times > 0 {
-            recorder?.takeBack(sent.token)
+            record.recorder?.takeBack(sent.token)
             return false
           }
           // A response shows that the service is reachable.
-          let since = max(lostSince ?? Clock.now, lastOutcome)
+          let since = max(lostSince ?? Clock.now, record.lastOutcome)
           lostSince = since
           let lost = Clock.now - since
           let isReportable =
             !isSlice
             || error.cause != APNS_CAUSE_ANSWER_TIMEOUT && lost >= options.service.connectTimeout
           if isReportable, !hasReportedLoss {
-            show("\(explained(error)); retrying")
+            record.show("\(explained(error)); retrying")
             hasReportedLoss = true
           }
           if lost >= options.patience || Interruption.times > 0 {
-            recorder?.takeBack(sent.token)
+            record.recorder?.takeBack(sent.token)
             failure = error
             return false
           }
@@ -287,22 +200,12 @@ struct SendRun {
   }
 
   /// Waits until the next notification is due.
-  private mutating func pace(_ session: PushSession, _ number: Int) throws {
-    if !source.replayed.isEmpty {
-      let began = replayBegan ?? Clock.now
-      replayBegan = began
-      nextDue = began + Double(source.replayed[number - 1].at) / 1000 / (options.speed ?? 1)
-    } else if options.rate != nil {
-      // A delay is not compensated by a burst.
-      nextDue = max(nextDue, Clock.now - 0.05)
-    } else {
-      return
-    }
-    while Clock.now < nextDue, Interruption.times == 0 {
+  private mutating func awaitTurn(_ session: PushSession, _ number: Int) throws {
+    guard let due = pace.due(number) else { return }
+    while Clock.now < due, Interruption.times == 0 {
       _ = try? session.flush()
-      try takeOutcomes(session, within: Int32(min(100, max(1, (nextDue - Clock.now) * 1000))))
+      try takeOutcomes(session, within: Int32(min(100, max(1, (due - Clock.now) * 1000))))
     }
-    if let rate = options.rate { nextDue += 1 / rate }
   }
 
   /// Sending is more important than its metrics: a full disk does not stop it.
@@ -310,7 +213,7 @@ struct SendRun {
     do throws(FileFault) {
       try metrics?.write(session)
     } catch {
-      if !hasReportedMetrics { show("Warning: --metrics: \(error)") }
+      if !hasReportedMetrics { record.show("Warning: --metrics: \(error)") }
       hasReportedMetrics = true
     }
   }
@@ -321,51 +224,24 @@ struct SendRun {
     var wait = milliseconds
     do throws(LibraryError) {
       while let outcome = try session.next(within: wait) {
-        take(outcome)
+        record.take(outcome)
         wait = 0
       }
     } catch {
       // The next notification gets the same error, and waits until it is resolved.
       if milliseconds > 0 { Clock.pause(Double(milliseconds) / 1000) }
     }
-    if Clock.now - max(lastOutcome, lastProbe) > Self.timeUntilProbe {
+    if Clock.now - max(record.lastOutcome, lastProbe) > Self.timeUntilProbe {
       lastProbe = Clock.now
       if session.unresolved > 0 { _ = try? session.drain(within: 1000) }
     }
-    try write()
+    try record.write()
     reportInterruption(session)
-    let ended = tally.ended + passedOver
-    progress.show(
-      whole, ended: tally.ended, waiting: session.unresolved,
-      share: source.share.map { $0 * Double(ended) / Double(max(begun, 1)) },
+    let ended = record.tally.ended
+    record.progress.show(
+      record.whole, ended: ended, waiting: session.unresolved,
+      share: source.share.map { $0 * Double(ended + passedOver) / Double(max(begun, 1)) },
       skipped: skippedShare, problem: session.problem)
-  }
-
-  /// The outcomes of the whole list.
-  private var whole: OutcomeCounts { earlier.with(tally) }
-
-  private mutating func take(_ outcome: SendOutcome) {
-    tally.add(outcome)
-    recorder?.take(outcome)
-    if let before = results?.done.open(outcome.sent.number) { earlier.forget(before) }
-    // An expired notification had no response.
-    if outcome.kind != .expired { lastOutcome = Clock.now }
-    if let results {
-      results.write(outcome.json)
-    } else if options.json {
-      output += outcome.json + "\n"
-    } else if options.listFile == nil && options.replay == nil || outcome.kind != .accepted {
-      output += outcome.text + "\n"
-    }
-  }
-
-  private mutating func write() throws(FileFault) {
-    try results?.flush()
-    try recorder?.flush()
-    guard !output.isEmpty else { return }
-    progress.clear()
-    StandardStream.output.write(output)
-    output = ""
   }
 
   /// Waits for the outcomes of everything that was sent.
@@ -391,13 +267,13 @@ struct SendRun {
     }
     session.close(within: 0)
     try takeOutcomes(session, within: 0)
-    progress.clear()
+    record.progress.clear()
   }
 
   private mutating func reportInterruption(_ session: PushSession) {
     guard Interruption.times > 0, !hasReportedInterruption, session.unresolved > 0 else { return }
     hasReportedInterruption = true
-    show(
+    record.show(
       "Interrupted: waiting for the outcomes of \(Printable.grouped(session.unresolved)) "
         + "notifications in flight; a second Ctrl-C ends immediately")
   }
@@ -408,74 +284,13 @@ struct SendRun {
     return error.message + (words.map { ": \($0)" } ?? "")
   }
 
-  private func show(_ text: String) {
-    progress.clear()
-    StandardStream.error.write(Printable.line(text) + "\n")
-  }
-
-  // MARK: Checking
-
-  private mutating func checkFirst(_ payload: [UInt8]) throws {
-    isChecked = true
-    for finding in LibraryFinding.all(in: payload, limit: options.limit) {
-      let text = "payload:\(finding.line):\(finding.column): \(finding.message)"
-      if finding.isError { throw Exit.refusal(text) }
-      show("Warning: \(text)")
-    }
-  }
-
-  /// --dry-run does everything but connect.
-  private mutating func check() throws -> ExitCode {
-    // The session itself reports incompatible options.
-    session = try Exit.refusing {
-      try PushSession(
-        options.sessionOptions(credentials), credentials: credentials, delivery: options.delivery)
-    }
-    var ready = 0
-    do {
-      while Interruption.times == 0, let next = try source.next(where: { _ in true }) {
-        switch next.device {
-        case .ready(let number, let to, let payload):
-          if !isChecked { try checkFirst(payload) }
-          let errors = LibraryFinding.all(in: payload, limit: options.limit).filter { $0.isError }
-          if let first = errors.first {
-            take(
-              .refused(number, to, "payload:\(first.line):\(first.column): \(first.message)"))
-          } else {
-            ready += 1
-          }
-        case .refused(let number, let to, let reason): take(.refused(number, to, reason))
-        case nil: break
-        }
-        try write()
-      }
-    } catch let fault as FileFault {
-      throw Exit.report(fault.description, Exit.usage)
-    }
-    if options.json {
-      var totals = JSONMembers()
-      totals.add("dry_run", json: "true")
-      totals.add("ready", number: ready)
-      totals.add("refused", number: tally[.refused])
-      StandardStream.output.write(totals.object + "\n")
-    } else {
-      let subject = (try? credentials.describe())?.subject
-      StandardStream.error.write(
-        "Dry run: \(Printable.grouped(ready)) could be sent, \(Printable.grouped(tally[.refused])) refused"
-          + (subject.map { ", as \(Printable.line($0))" } ?? "") + "; nothing was sent\n")
-    }
-    return tally[.refused] == 0 && Interruption.times == 0 ? .success : Exit.someRejected
-  }
-
   private func report() {
-    var report = RunReport(tally: tally, whole: whole, elapsed: progress.elapsed)
+    var report = RunReport(record)
     report.isApples =
       PushTarget(
         host: options.service.address?.host, sandbox: options.service.sandbox, offline: false
       ).isApple
     report.passedOver = passedOver
-    report.failedBefore = failedBefore
-    report.inDoubt = inDoubt
     report.isAtMostOnce = options.atMostOnce
     report.isResumable = options.results != nil && options.listFile != nil
     report.resent = session?.resent ?? 0
@@ -486,13 +301,5 @@ struct SendRun {
     } else {
       StandardStream.error.write(report.lines.map { Printable.line($0) + "\n" }.joined())
     }
-  }
-}
-
-extension SendOutcome {
-  fileprivate static func refused(_ number: Int, _ to: Addressee, _ reason: String) -> SendOutcome {
-    SendOutcome(
-      sent: SentNotification(number: number, token: to.token, channel: to.channel, isAgain: false),
-      kind: .refused, reason: reason)
   }
 }
