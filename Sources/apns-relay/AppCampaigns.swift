@@ -146,7 +146,8 @@ struct CampaignReport: Encodable {
     let ends = text()
     let limit = perSecond.map { ", at most \($0) a second" } ?? ""
     return
-      "\(campaign): \(state)\(limit); \(waiting.devices) devices wait, \(held.devices) are held"
+      "\(campaign): \(state)\(limit); \(waiting.devices.of("device")) \(waiting.devices == 1 ? "waits" : "wait"), "
+      + "\(held.devices) \(held.devices == 1 ? "is" : "are") held"
       + (ends.isEmpty ? "" : "; \(ends)")
   }
 
@@ -159,6 +160,13 @@ struct CampaignReport: Encodable {
       "\(campaign) is cancelled: \(sent) had gone out\(parts), \(count(.cancelled)) were cancelled"
       + (count(.unknown) > 0 ? ", \(count(.unknown)) may have gone out (unknown)" : "")
       + (others.isEmpty ? "" : ", \(others)")
+  }
+}
+
+extension Int {
+  /// Such as "1 device" or "2 devices".
+  func of(_ one: String, _ several: String? = nil) -> String {
+    "\(self) \(self == 1 ? one : several ?? one + "s")"
   }
 }
 

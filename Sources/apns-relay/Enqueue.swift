@@ -217,7 +217,7 @@ struct Enqueue: ParsableCommand {
       guard plan.list == nil else {
         throw RelayCommand.refusal("the campaign has both tokens and channel")
       }
-      return report(try plan.enqueue(app: app, into: engine), of: "broadcasts")
+      return report(try plan.enqueue(app: app, into: engine), isBroadcast: true)
     }
     let source: DeviceLines
     if !tokens.isEmpty {
@@ -229,16 +229,17 @@ struct Enqueue: ParsableCommand {
       throw RelayCommand.refusal("there is no device: give tokens, --tokens or --channel")
     }
     let total = try plan.enqueue(source, perEntry: entry, app: app, into: engine)
-    report(total, of: "entries")
+    report(total, isBroadcast: false)
   }
 
-  private func report(_ total: Campaign.Total, of kind: String) {
+  private func report(_ total: Campaign.Total, isBroadcast: Bool) {
     guard !json else {
       return print(
         "{\"enqueued\":\(total.added),\"known\":\(total.known),\"devices\":\(total.devices),\"id\":\(JSONLiteral.string(total.id))}"
       )
     }
-    let devices = kind == "entries" ? " \(total.devices) devices;" : ""
-    print("\(total.added) \(kind) enqueued, \(total.known) known already;\(devices) id \(total.id)")
+    let added = isBroadcast ? total.added.of("broadcast") : total.added.of("entry", "entries")
+    let devices = isBroadcast ? "" : " \(total.devices.of("device"));"
+    print("\(added) enqueued, \(total.known) known already;\(devices) id \(total.id)")
   }
 }

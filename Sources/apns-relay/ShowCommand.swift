@@ -26,6 +26,8 @@ struct ShowCommand: ParsableCommand {
     var state: String
     /// The devices without an outcome.
     var devices: Int
+    /// When it is due, in UNIX milliseconds; nil if it waits for no time.
+    var due: Int64?
     /// The outcome of its first device.
     var outcome: String?
     var reason: String?
@@ -49,14 +51,16 @@ struct ShowCommand: ParsableCommand {
       let report = EntryReport(
         id: id,
         state: left.map { $0.held.entries > 0 ? "held" : "waiting" } ?? "done", devices: devices,
+        due: left.flatMap { $0.isLater(than: campaigns.now) ? $0.due : nil },
         outcome: known?.outcome?.kind.rawValue, reason: known?.outcome?.reason)
       if json { return try printJSON(report) }
       let end = report.outcome.map { outcome in
         "; \(outcome)" + (report.reason.map { $0.isEmpty ? "" : " (\($0))" } ?? "")
       }
       print(
-        "\(id): \(report.state)" + (left == nil ? "" : ", \(devices) devices without an outcome")
-          + (end ?? ""))
+        "\(id): \(report.state)"
+          + (left == nil ? "" : ", \(devices.of("device")) without an outcome")
+          + (report.due.map { ", due \(TimeText.of($0))" } ?? "") + (end ?? ""))
     }
   }
 }

@@ -1,5 +1,6 @@
 """Campaigns: cancelled ones end exactly, paused ones wait, and the commands agree with the simulator."""
 
+import datetime
 import json
 import subprocess
 import time
@@ -197,11 +198,12 @@ def test_a_single_entry_is_cancelled(start, relay, shared):
     due = int(1000 * time.time()) + 3_600_000
     shared.add({"id": "late", "token": token(1), "due": due}, {"id": "kept", "token": token(2), "due": due}, {"id": "now", "token": token(3)})
     wait_until(lambda: len(shared.outcomes()) == 1, "the first one is not sent")
-    assert told(one, "show", "--id", "late") == {"id": "late", "state": "waiting", "devices": 1}
+    assert told(one, "show", "--id", "late") == {"id": "late", "state": "waiting", "devices": 1, "due": due}
     done = ran(one, "cancel", "--id", "late")
     assert (done.returncode, done.stdout) == (0, "late is cancelled\n"), done.stderr
     assert told(one, "show", "--id", "late") == {"id": "late", "state": "done", "devices": 0, "outcome": "cancelled", "reason": ""}
-    assert ran(one, "show", "--id", "kept").stdout == "kept: waiting, 1 devices without an outcome\n"
+    at = datetime.datetime.fromtimestamp(due / 1000, datetime.timezone.utc).isoformat(timespec="milliseconds")
+    assert ran(one, "show", "--id", "kept").stdout == f"kept: waiting, 1 device without an outcome, due {at[:-6]}Z\n"
     done = ran(one, "cancel", "--id", "now")
     assert done.returncode == 2 and "now has ended with the outcome accepted" in done.stderr
     assert arrivals(simulator) == [3]

@@ -249,7 +249,7 @@ def test_broadcasts_are_enqueued_once(start, relay, queue, tmp_path):
             assert ran.stdout == f"{added} broadcasts enqueued, {1 - added} known already; id {name}\n", ran
     # Devices on the command line replace those of the campaign.
     ran = enqueue("--campaign-file", tmp_path / "campaign.yaml", "--id", "y", "--alert", "x", token(1))
-    assert ran.stdout == "1 entries enqueued, 0 known already; 1 devices; id y\n", ran
+    assert ran.stdout == "1 entry enqueued, 0 known already; 1 device; id y\n", ran
     ran = enqueue(*plain, token(1))
     assert ran.returncode == 2 and "either --channel or devices" in ran.stderr
     one.start().wait_ready().wait_done()
@@ -529,9 +529,9 @@ def test_enqueue(start, relay, queue, tmp_path):
         return subprocess.run(
             [relay_program(), "enqueue", "--config", one.file, *words], capture_output=True, text=True, input=stdin)
 
-    for added, known in (1, 0), (0, 1):
+    for added, known in ("1 entry", 0), ("0 entries", 1):
         ran = enqueue("--app", "shop", "--id", "x", "--alert", 'He said "Hello"', token(1), token(2))
-        assert ran.stdout == f"{added} entries enqueued, {known} known already; 2 devices; id x\n", ran
+        assert ran.stdout == f"{added} enqueued, {known} known already; 2 devices; id x\n", ran
     lines = [json.dumps({"token": token(10 + n), "name": f"N{n}"}) for n in range(25)]
     (tmp_path / "list").write_text("\n".join(lines) + "\n")
     (tmp_path / "payload.json").write_text('{"aps":{"alert":"Hello {{name}}"}}')
@@ -540,12 +540,12 @@ def test_enqueue(start, relay, queue, tmp_path):
         ran = enqueue("--campaign-file", tmp_path / "campaign.yaml", "--entry", "10")
         assert ran.stdout == f"{added} entries enqueued, {3 - added} known already; 25 devices; id sale\n", ran
     ran = enqueue("--app", "shop", "--alert", "x", "--tokens", "-", stdin=f"{token(90)}\n\n{token(91)}\n")
-    assert re.match(r"1 entries enqueued, 0 known already; 2 devices; id [0-9a-f-]{36}$", ran.stdout), ran
+    assert re.match(r"1 entry enqueued, 0 known already; 2 devices; id [0-9a-f-]{36}$", ran.stdout), ran
     # The payload options of apns send, and of the only app.
     ran = enqueue("--id", "rich", "--title", "Chess", "--alert", "Your move", "--badge", "9", "--custom", "game=7", "--json", token(92))
     assert json.loads(ran.stdout) == {"enqueued": 1, "known": 0, "devices": 1, "id": "rich"}, ran
     ran = enqueue("--id", "piped", "--payload", "-", token(93), stdin='{"aps":{"alert":"piped"}}')
-    assert ran.stdout == "1 entries enqueued, 0 known already; 1 devices; id piped\n", ran
+    assert ran.stdout == "1 entry enqueued, 0 known already; 1 device; id piped\n", ran
     for words, said in [
         (["--title", "x", "--payload", tmp_path / "payload.json", token(1)], "--payload is the whole payload"),
         (["--payload", "-", "--tokens", "-"], "standard input cannot be both"),
@@ -607,9 +607,9 @@ def test_enqueue_from_csv(start, relay, queue, tmp_path):
             capture_output=True, text=True, timeout=DEADLINE)
 
     ran = enqueue("names", f'\ufeffname;Token;count\r\n"Zo\u00eb ""Z"";\nof two lines";{token(1)};7\r\n\r\nJos\u00e9;{token(2)};"{{""a"":[1]}}"\r\n')
-    assert ran.stdout == "1 entries enqueued, 0 known already; 2 devices; id names\n", ran
+    assert ran.stdout == "1 entry enqueued, 0 known already; 2 devices; id names\n", ran
     ran = enqueue("numbers", f"{token(3)},Ann\n{token(4)},Bob\n", '{"aps":{"alert":"Hello {{2}}"}}')
-    assert ran.stdout == "1 entries enqueued, 0 known already; 2 devices; id numbers\n", ran
+    assert ran.stdout == "1 entry enqueued, 0 known already; 2 devices; id numbers\n", ran
     one.start().wait_ready().wait_done()
     arrived = {push["token"]: json.loads(push["payload"])["aps"] for push in pushes(simulator)}
     assert arrived == {
@@ -687,7 +687,7 @@ def test_enqueue_refuses_what_no_device_can_get(relay, start, queue, tmp_path):
     assert queue.value("SELECT count(*) FROM entries") == 0
     # Upper-case hex is accepted, and an ID may have spaces.
     ran = enqueue(token(171).upper(), "--id", "sale of May")
-    assert ran.stdout == "1 entries enqueued, 0 known already; 1 devices; id sale of May\n", ran
+    assert ran.stdout == "1 entry enqueued, 0 known already; 1 device; id sale of May\n", ran
 
 
 def test_enqueue_goes_on_where_it_ended(relay, start, queue, tmp_path):
@@ -712,7 +712,7 @@ def test_enqueue_goes_on_where_it_ended(relay, start, queue, tmp_path):
     assert sorted(enqueued) == lines
     # A single entry has a different ID from the first of several, so a list that has grown would be pushed a second time.
     devices.write_text(token(1))
-    assert enqueue("--id", "grows").stdout.startswith("1 entries enqueued")
+    assert enqueue("--id", "grows").stdout.startswith("1 entry enqueued")
     devices.write_text("\n".join(lines[1:10]))
     ran = enqueue("--id", "grows")
     assert ran.returncode == 2 and "the queue knows the id grows with fewer entries" in ran.stderr, ran

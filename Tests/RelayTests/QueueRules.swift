@@ -601,6 +601,7 @@ import Testing
     let now = RelayClock.now
     // Ends in 999 ms, as the times of entries that wait for APNs do.
     let due = (now + 60_000) / 1000 * 1000 + 999
+    func dueOfLater() throws -> Int64? { try queue.left(.id("later"), app: "shop")[""]?.due }
     _ = try queue.enqueue(
       [
         entry("later", due: due, in: lane), entry("now", due: nil, in: lane),
@@ -610,8 +611,10 @@ import Testing
     #expect(Set(first.ids) == ["now", "past"])
     #expect(first.allSatisfy { (now - 1000...RelayClock.now + 1000).contains($0.made) })
     #expect(try queue.depths(at: now)["shop"]?.deferred == 2)
+    #expect(try dueOfLater() == due)
     #expect(try !queue.isAnythingThere(app: "shop", at: due - 2000))
     #expect(try queue.claim(workerID, room: 9, at: due - 2000) == [])
+    #expect(try dueOfLater() == due)
     // It waits for its time, not for APNs.
     #expect(try queue.bringBack(app: "shop", at: now) == 0)
     // Its ID is taken.
@@ -622,6 +625,7 @@ import Testing
     #expect(got.map(\.deliveries) == [1] && got.map(\.deferrals) == [0])
     // It counts from its time on, whatever happens later.
     #expect(got.map(\.made) == [due])
+    #expect(try dueOfLater() == 0)
     let again = EntryUpdate.Disposition.deferred(at: due + 5000, isRequested: true, line: "429")
     try queue.record(got[0], [], again, by: workerID, at: due + 1000)
     #expect(try queue.claim(workerID, room: 9, at: due + 6000).map(\.made) == [due])

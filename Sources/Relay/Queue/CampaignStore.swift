@@ -6,7 +6,7 @@ package protocol CampaignStore: AnyObject, Sendable {
   /// Notifications without an outcome, by campaign; "" is for entries without one. A campaign without entries
   /// is missing. Read-only.
   func left(_ choice: EntryChoice, app: String) throws -> [String: EntriesLeft]
-  /// Makes entries due now, in queue order: the cancelled ones, whatever time they wait for, and
+  /// Makes entries due now, in queue order: the cancelled ones, with any due time, and
   /// those that wait because of a pause (`PausedTime`), except of campaigns that still are `paused`.
   /// Entries that wait for an earlier one of their device stay. Returns their number.
   func advance(
@@ -63,7 +63,7 @@ package enum CampaignCount: Hashable, Sendable {
   private static let reasonMark = "rejected:"
   private static let longestReason = 64
 
-  /// Its name in the queue, without a space. nil for one that a later relay wrote.
+  /// Its name in the queue, without a space. nil for a name that a later relay wrote.
   init?(text: String) {
     if let kind = PushOutcome.Kind(rawValue: text) {
       self = .kind(kind)
@@ -114,8 +114,14 @@ package struct EntriesLeft: Equatable, Sendable {
   /// No worker holds them.
   package var waiting = Count()
   package var held = Count()
+  /// When the entry chosen by its ID is due, in UNIX milliseconds; 0 if now, or if it is held.
+  package var due: Int64 = 0
 
   package init() {}
+
+  /// The entry waits for a time that a producer or a response gave, not for a pause or an earlier
+  /// entry.
+  package func isLater(than now: Int64) -> Bool { due > now && due < PausedTime.due }
 }
 
 extension [EntryUpdate] {

@@ -20,7 +20,8 @@ extension RedisScript {
 
   /// Some entries of a lane. ARGV: the lane, the number of the first one, `campaign`, `campaigns`,
   /// `id` or `all`, and the name. Returns the number after which to continue, or an empty string; and for
-  /// each campaign its name, and the entries and devices that wait and that are held.
+  /// each campaign its name, the entries and devices that wait and that are held, and when the entry
+  /// with that ID is due.
   static let left = RedisScript(
     #"""
     ensure_groups()
@@ -49,7 +50,10 @@ extension RedisScript {
             if not owner or owner == '' or owner == entry then
               local pending = pending_of(entry)
               local place = pending and pending[2] ~= 'waiting' and 4 or 2
-              local count = counts[campaign] or {campaign, 0, 0, 0, 0}
+              local count = counts[campaign] or {campaign, 0, 0, 0, 0, 0}
+              if kind == 'id' and place == 2 then
+                count[6] = tonumber(call('ZSCORE', lane.later, entry) or named['due']) or 0
+              end
               count[place] = count[place] + 1
               count[place + 1] = count[place + 1] + devices_of(named['tokens'], positions or '')
               counts[campaign] = count
@@ -180,12 +184,13 @@ extension RedisQueue {
         guard let last = reply.first?.text else { throw strange("left") }
         for count in reply.dropFirst().map(\.list) {
           let numbers = count.dropFirst().compactMap(\.count)
-          guard let campaign = count.first?.text, numbers.count == 4 else { throw strange("left") }
+          guard let campaign = count.first?.text, numbers.count == 5 else { throw strange("left") }
           var left = all[campaign] ?? EntriesLeft()
           left.waiting.entries += numbers[0]
           left.waiting.devices += numbers[1]
           left.held.entries += numbers[2]
           left.held.devices += numbers[3]
+          left.due = max(left.due, Int64(numbers[4]))
           all[campaign] = left
         }
         from = last.isEmpty ? "" : "(\(last)"

@@ -56,7 +56,7 @@ extension SQLiteQueue {
           SELECT coalesce(campaign, ''), number IN (SELECT number FROM held), count(*), sum(CASE
             WHEN tokens IS NULL OR NOT json_valid(tokens) THEN 1
             ELSE max(1, json_array_length(tokens) - (SELECT count(*) FROM outcomes
-              WHERE entry = entries.number)) END)
+              WHERE entry = entries.number)) END), max(due)
           FROM entries WHERE app = ? AND \(chosen.condition) GROUP BY 1, 2
           """, arguments: StatementArguments([app] + chosen.values))
       {
@@ -65,6 +65,7 @@ extension SQLiteQueue {
           all[row[0], default: EntriesLeft()].held = count
         } else {
           all[row[0], default: EntriesLeft()].waiting = count
+          if case .id = choice { all[row[0]]?.due = row[4] }
         }
       }
       return all
