@@ -80,7 +80,7 @@ import Testing
       names(all.queue) - 1 + names(SQLiteLocation()) + names(RedisLocation()) - 1
       + names(RedisLocation().tls)
       + names(all.status) + names(all.log) + 1
-      // A proxy's password file has a line of its own.
+      // A proxy's password file has a separate line.
       + names(app) - 8 + 1
       + names(app.credentials) + names(app.limits) + names(app.retry) + names(app.channels)
       + names(app.guarding) + names(app.quietHours)
@@ -88,7 +88,7 @@ import Testing
       + names(app.webhook) - 1
       // A listener's type is printed, its name is a key.
       + names(HTTPListenerConfiguration())
-      // Fingerprints have a line of their own, and another for each app.
+      // Fingerprints have a separate line, and another for each app.
       + names(BinaryListenerConfiguration()) - 2 + 1 + names(BinaryListenerConfiguration().tls)
     let text = ConfigurationText.text(of: ConfigurationText.example)
     // Listeners are printed as a comment.

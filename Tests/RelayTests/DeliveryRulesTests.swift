@@ -104,7 +104,7 @@ import Testing
     answered(entry, [answer(entry, .rejected, 403, "InvalidProviderToken")])
     #expect(entry.disposition == .released(at: now + 60_000))
     #expect(entry.fresh == [])
-    // What another response asks for counts, and a delivery without a response.
+    // The retry time of another response counts, and a delivery without a response.
     let list = try held(2)
     answered(list, [answer(list, .rejected, 403), answer(list, at: 1, .rejected, 429, after: 9)])
     #expect(

@@ -16,7 +16,7 @@ extension QueueRules {
     private let told = DispatchSemaphore(value: 0)
     private let watch: QueueNews.Watch
 
-    /// It is told of everything before at once, and then of changes only.
+    /// The watch wakes once for earlier changes, and then for each new one.
     init(_ part: QueuePart, _ queue: any QueueEngine) throws {
       self.queue = queue
       let told = told
@@ -34,7 +34,7 @@ extension QueueRules {
     let count = Mutex(0)
   }
 
-  /// Whether another relay is told of what `act` does to the queue.
+  /// Whether `act` wakes the watch of another relay.
   private func isTold(_ engine: Engine, of part: QueuePart = .entries, _ act: () throws -> Void)
     throws -> Bool
   {
@@ -103,7 +103,7 @@ extension QueueRules {
     #expect(due == count)
   }
 
-  /// A relay's own changes are no news to it, except those for its other workers.
+  /// A relay's own changes do not wake it, except those for its other workers.
   @Test(arguments: watching) func entriesOfWorkersThatEndAreNews(_ engine: Engine) throws {
     let queue = try open(engine, [entry("a"), entry("b")])
     let (ending, silent) = (try queue.join(), try queue.join(app: "shop", named: "old", at: 1))

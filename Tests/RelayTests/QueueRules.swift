@@ -343,7 +343,7 @@ import Testing
     #expect(try queue.depths(at: now)["shop"]?.claimed == 0)
   }
 
-  /// Whoever has it now may have sent it. What a response decided counts, and the entry stays.
+  /// The relay that holds it now may have sent it: outcomes by response count, and the entry stays.
   @Test(arguments: Engine.here) func ordersDecideOnlyWhatIsHeld(_ engine: Engine) throws {
     let queue = try open(engine, [entry("a", of: "sale"), many("m", 3), many("kept", 2)])
     let slow = try queue.join()
@@ -623,7 +623,7 @@ import Testing
     #expect(got.ids == ["later"])
     #expect(got.map(\.content.lane) == [lane])
     #expect(got.map(\.deliveries) == [1] && got.map(\.deferrals) == [0])
-    // It counts from its time on, whatever happens later.
+    // Its age counts from that time on, after retries too.
     #expect(got.map(\.made) == [due])
     #expect(try dueOfLater() == 0)
     let again = EntryUpdate.Disposition.deferred(at: due + 5000, isRequested: true, line: "429")

@@ -91,7 +91,7 @@ extension QueueRules {
       let third = try queue.claim(workerID, room: 9, at: now)
       try waitForTheMap(since: before, queue, workerID)
       try queue.record((first + second + third).accepted, by: workerID, at: now)
-      #expect(try asked() - before == 1, "the map is asked for once, not for each command")
+      #expect(try asked() - before == 1, "the slot map is requested once, not for each command")
       #expect(try place.ends().count == 9)
       #expect(try cluster.ask(to, "EXISTS", "apns:{shop}:out").number == 1)
     }

@@ -51,7 +51,7 @@ import Testing
     #expect(got.map(\.fault) == [nil, nil, "campaign does not have 1 to 64 characters"])
   }
 
-  /// A producer's due time. Of two entries with one ID the first counts, though it waits.
+  /// A producer's due time. The first of two entries with the same ID counts, though it waits.
   @Test func aFieldSaysWhenItIsDue() throws {
     let queue = try place.open()
     let now = RelayClock.now

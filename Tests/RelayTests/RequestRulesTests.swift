@@ -304,7 +304,7 @@ import Testing
     let gone = answer(.rejected, 410, since: 1_700_000_000)
     #expect(gone.status == 410)
     #expect(gone.body == #"{"reason":"Why","timestamp":1700000000000}"#)
-    // None of these is a gone device.
+    // These outcomes do not report a gone device.
     for end in [PushOutcome.Kind.refused, .expired, .unknown, .dead] {
       #expect([400, 502].contains(answer(end).status), "\(end)")
     }

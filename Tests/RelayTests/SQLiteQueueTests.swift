@@ -139,7 +139,7 @@ import Testing
       try place.strings("SELECT id FROM entries WHERE due = 1 AND lane = 'urgent'") == ["8", "9"])
     #expect(try queue.depths(at: now)["shop"]?.claimed == 7)
     #expect(try queue.depths(at: now)["shop"]?.ready == 2)
-    // What comes back is not held, although claims surround it.
+    // A returned entry is not held, although the entries around it are claimed.
     try queue.record(got[1], [], .released(at: nil), by: one, at: now)
     try place.write("UPDATE entries SET due = 0, lane = 'normal' WHERE id IN ('2', '8')")
     #expect(try held().count == 6)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Relay
 
-/// The relay that sends an app's outcomes, and the last one that was delivered, for each engine.
+/// The relay that sends an app's outcomes, and the last delivered outcome, for each engine.
 extension QueueRules {
   private static let leaseMS: Int64 = 1000
 
@@ -133,7 +133,7 @@ extension QueueRules {
     // It was begun with fewer.
     #expect(batch(["5-1", "5-9", "5-10"], "0", 9, "5-9") == ["5-1", "5-9", "to 5-9"])
     #expect(batch(["9", "10", "11"], "8", 1, "10") == ["9", "10", "to 10"])
-    // A last outcome that is gone is still its end, and an earlier batch has none.
+    // A batch ends at its last outcome even if that was trimmed; an end before the batch is ignored.
     #expect(batch(["9", "11"], "8", 9, "10") == ["9", "to 10"])
     #expect(batch(["9", "11"], "8", 9, "8") == ["9", "11", "to 11"])
     #expect(batch(["9"], "8", 9, "12") == ["9", "to 9"])
