@@ -165,10 +165,13 @@ private final class FuzzedProvider {
     var stats = apns_session_stats_t()
     session.pointee.count(into: &stats)
     require(stats.unresolved == 0 && stats.events == 0, "at the end each has an outcome")
-    require(stats.rejected == told.rejected && stats.unknown == told.unknown, "the counts match the events")
+    require(
+      stats.rejected == told.rejected && stats.unknown == told.unknown,
+      "the counts match the events")
     if reporting != .failures {
       let forgotten = Int(stats.forgotten)
-      require(reporting == .all || forgotten == 0, "no outcome gave way unless the options allow it")
+      require(
+        reporting == .all || forgotten == 0, "no outcome gave way unless the options allow it")
       require(
         ended.count + forgotten == taken.count
           && Int(stats.accepted) == Int(told.accepted) + forgotten, "each had an event or gave way")
