@@ -85,8 +85,8 @@ final class HeldEntries {
     return true
   }
 
-  /// Returns the rest of an entry, to be due at this time. In a limited campaign all of that waits for
-  /// the limit, so that it stays in its order.
+  /// Returns the rest of an entry. In a limited campaign all of that waits for the limit, so that it
+  /// stays in its order.
   func giveBack(_ held: HeldEntry) {
     held.isCut = true
     held.returnsAt = held.bucket.isEmpty ? nil : PacedTime.of(held.bucket)
@@ -110,7 +110,7 @@ final class HeldEntries {
     return true
   }
 
-  /// Records what an entry has to record.
+  /// Leaves to the batch what an entry has to record.
   func settle(_ held: HeldEntry) {
     if held.isPaused { held.isPaused = orders.current.state(of: held.entry.content) == .paused }
     if let due = held.returnsAt, PacedTime.times.contains(due),

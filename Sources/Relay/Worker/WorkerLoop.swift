@@ -3,8 +3,8 @@ import CAPNS
 import Foundation
 import Logging
 
-/// The loop of a worker's thread. Each pass renews what others must know of the worker, claims entries, pushes them,
-/// and records their outcomes.
+/// The loop of a worker's thread. Each pass renews what others must know of the worker, claims
+/// entries, pushes them, and records their outcomes.
 final class WorkerLoop {
   /// How often it looks around while it has work.
   private static let turnMS: Int64 = 200
