@@ -7,9 +7,10 @@ enum Engine: String, CaseIterable, CustomTestStringConvertible {
   case sqlite = "SQLite"
   case redis = "Redis"
   case cluster = "Redis Cluster"
+  case memory = "memory"
 
   /// The installed engines. The suites of the others are skipped, with the reason.
-  static var here: [Engine] { RedisServer.program == nil ? [.sqlite] : allCases }
+  static var here: [Engine] { RedisServer.program == nil ? [.sqlite, .memory] : allCases }
 
   var testDescription: String { rawValue }
 
@@ -18,6 +19,7 @@ enum Engine: String, CaseIterable, CustomTestStringConvertible {
     case .sqlite: try SQLitePlace()
     case .redis: try RedisPlace()
     case .cluster: try ClusterPlace()
+    case .memory: MemoryPlace()
     }
   }
 }

@@ -8,7 +8,7 @@ import Testing
 /// When a worker with nothing to do looks at its queue.
 @Suite struct IdleWorkerTests {
   private static let deadline: TimeInterval = 30
-  private let queue = EmptyQueue()
+  private let queue = MemoryQueue()
 
   private func worker(leaseS: Double) throws -> AppWorker {
     var app = AppConfiguration()
@@ -27,10 +27,10 @@ import Testing
   /// The calls of a worker until `isEnough` of them, or a deadline. `act` is called after each, on the
   /// worker's thread.
   private func calls(
-    leaseS: Double, until isEnough: @escaping @Sendable ([EmptyQueue.Call]) -> Bool,
-    _ act: @escaping @Sendable (EmptyQueue.Call) -> Void = { _ in }
-  ) throws -> [EmptyQueue.Call] {
-    let calls = Mutex<[EmptyQueue.Call]>([])
+    leaseS: Double, until isEnough: @escaping @Sendable ([MemoryQueue.Call]) -> Bool,
+    _ act: @escaping @Sendable (MemoryQueue.Call) -> Void = { _ in }
+  ) throws -> [MemoryQueue.Call] {
+    let calls = Mutex<[MemoryQueue.Call]>([])
     let done = DispatchSemaphore(value: 0)
     queue.called.withLock {
       $0 = { call in
@@ -56,18 +56,19 @@ import Testing
     let looks = 3
     let queue = queue
     let calls = try calls(leaseS: 30) { calls in
-      calls.count { $0 == .look } >= looks
+      calls.count { $0 != .heartbeat } >= looks
     } _: { call in
-      if call == .look { queue.news.tell() }
+      if call != .heartbeat { queue.news.tell() }
     }
     // A worker that misses them looks with the next heartbeat, ten seconds later.
-    #expect(zip(calls, calls.dropFirst()).contains { $0 == (.look, .look) }, "\(calls)")
+    let look = MemoryQueue.Call.look(isAnythingThere: false)
+    #expect(zip(calls, calls.dropFirst()).contains { $0 == (look, look) }, "\(calls)")
   }
 
   /// A clock that is set makes no news.
   @Test func itLooksWithoutNewsToo() throws {
     let looks = 3
-    let calls = try calls(leaseS: 1) { $0.count { $0 == .look } >= looks }
-    #expect(calls.count { $0 == .look } >= looks, "\(calls)")
+    let calls = try calls(leaseS: 1) { $0.count { $0 != .heartbeat } >= looks }
+    #expect(calls.count { $0 != .heartbeat } >= looks, "\(calls)")
   }
 }

@@ -185,7 +185,8 @@ import Testing
   }
 
   @Test func aKnownIDWaitsAsLongAsANewOne() throws {
-    let engine = EmptyQueue()
+    let engine = MemoryQueue()
+    _ = try engine.enqueue([Self.entry("a")], at: RelayClock.now)
     let waits = OutcomeWaits(engine)
     waits.start()
     let told = Told()

@@ -53,7 +53,7 @@ import Testing
 
   /// Microseconds.
   private var now: Int64 = 10 * hour
-  private let store = Store(EmptyQueue())
+  private let store = Store(MemoryQueue())
   private var asking: Taker?
 
   private func send(_ taker: Taker, upTo wanted: Int = 10_000) throws -> Int {
