@@ -105,7 +105,7 @@ class PlayedDay:
         """At half, when every notification before it has its outcome."""
         if self.day.closes:
             self.end_connections("close_notify")
-            time.sleep(0.5)
+            time.sleep(0.5)  # The clients may notice the end before they send again.
         if self.day.age:
             time.sleep(max(0, self.began + self.day.age + 1 - time.time()))
             self.simulator.control("PATCH", "/faults", {"token_age_max_s": self.day.age})

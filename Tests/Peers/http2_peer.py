@@ -467,7 +467,7 @@ class Hostile(Peer):
         own.feel()
         with contextlib.suppress(OSError):
             own.link.sock.unwrap()
-        time.sleep(60)
+        time.sleep(60)  # The peer stays silent until it is killed.
 
     def deaf(self, own):
         """Never reads a byte."""

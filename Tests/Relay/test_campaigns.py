@@ -102,7 +102,7 @@ def test_a_paused_app_sends_nothing(start, relay, shared):
     # Nothing can be cancelled by a relay that gets nothing.
     noted = ran(one, "cancel", "--campaign", "sale")
     assert noted.returncode == 1 and "shop is paused; the order is noted" in noted.stdout
-    time.sleep(1.5)
+    time.sleep(1.5)  # Nothing may arrive in this time.
     assert len(arrivals(simulator)) == count
     assert ran(one, "resume").returncode == 0
     one.wait_done()

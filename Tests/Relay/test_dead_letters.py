@@ -118,7 +118,7 @@ def test_retention(start, relay, shared):
     one.stop()
     one.settings = {"dead_retention": "1h", "gone_retention": "1h", "outcome_retention": "1s"}
     one.write()
-    time.sleep(1.1)
+    time.sleep(1.1)  # Outcomes are kept for 1 s.
     one.start().wait_ready().wait_said("1 old outcomes removed")
     # The outcome of a dead letter stays.
     assert set(dead(one)) == {"dead"} and shared.gone() == [token(2)] and shared.counts() == {"dead": 1}
@@ -187,13 +187,13 @@ def test_a_reader_follows(start, relay, shared):
         assert json.loads(reader.stdout.readline())["id"] == "first"
         # The relay removes what has been read, and starts again.
         one.stop()
-        time.sleep(1.1)
+        time.sleep(1.1)  # Outcomes are kept for 1 s.
         one.start().wait_ready().wait_said("old outcomes removed")
         shared.add({"id": "second", "token": token(2)})
         assert json.loads(reader.stdout.readline())["id"] == "second"
         # It waits without work.
         before = processor_seconds(reader)
-        time.sleep(1)
+        time.sleep(1)  # The time of the measurement.
         assert processor_seconds(reader) - before < 0.2
         reader.send_signal(signal.SIGTERM)
         assert reader.wait(DEADLINE) == 0 and reader.stderr.read() == ""

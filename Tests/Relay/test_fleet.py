@@ -97,9 +97,9 @@ def test_one_that_is_cut_off_writes_no_more(start, relay, server):
     one = relay(simulator, queue=queue, settings={"lease": "2s"}).start().wait_ready()
     wait_until(lambda: len(pushes(simulator)) >= 5, "it sends nothing")
     server.kill()
-    time.sleep(2.5)
+    time.sleep(2.5)  # Longer than its lease.
     count = len(pushes(simulator))
-    time.sleep(1)
+    time.sleep(1)  # Nothing may arrive in this time.
     assert len(pushes(simulator)) == count < 80
     server.start()
     one.wait_done()

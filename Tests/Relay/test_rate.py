@@ -121,7 +121,7 @@ def test_without_its_queue_it_sends_nothing(start, relay, server):
     # Notifications with a token arrive.
     time.sleep(0.5)
     before = accepted(simulator)
-    time.sleep(1)
+    time.sleep(1)  # Nothing may arrive in this time.
     assert accepted(simulator) == before
     server.signal(signal.SIGCONT)
     wait_accepted(simulator, before + 50)
@@ -248,7 +248,7 @@ def test_a_limited_campaign_is_paused_and_cancelled(start, relay, shared):
     assert (state["state"], state["per_second"], state["held"]["devices"]) == ("paused", 20, 0)
     before = accepted(simulator)
     assert state["waiting"]["devices"] == 300 - before
-    time.sleep(1)
+    time.sleep(1)  # Nothing may arrive in this time.
     assert accepted(simulator) == before
     deferred, paused, paced = (
         one.metric(f'apns_relay_entries{{app="shop",state="{state}"}}') for state in ("deferred", "paused", "paced"))

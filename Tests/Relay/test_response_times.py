@@ -17,7 +17,7 @@ def test_it_counts_from_the_commit_or_the_due_time(start, relay, shared):
     shared.add(
         {"id": "list", "tokens": f'["{token(1)}", "{token(2)}"]'}, {"id": "urgent", "token": token(3), "lane": "urgent"},
         {"id": "later", "token": token(4), "lane": "bulk", "due": int(1000 * due)})
-    time.sleep(1)
+    time.sleep(1)  # The time that the responses must include.
     one.start().wait_ready()
     for lane, count, since, least in ("normal", 2, added, 1.3), ("urgent", 1, added, 1.3), ("bulk", 1, due, 0.3):
         wait_until(lambda: of(one, "count", lane) == count, f"{lane}: a response is not counted")
