@@ -1,5 +1,5 @@
 """aioapns as in its README: one client, whose method retries by itself. Host and port are attributes of its class; the
-CA is in its option ssl_context, and so is ALPN, which the simulator requires and the client does not set."""
+CA is in its option ssl_context."""
 
 import asyncio
 import ssl
@@ -12,7 +12,6 @@ from programs import DAY, HOST, PAYLOAD, push_together
 async def run():
     APNsProductionClientProtocol.APNS_SERVER, APNsProductionClientProtocol.APNS_PORT = HOST, DAY["port"]
     context = ssl.create_default_context(cafile=DAY["ca"])
-    context.set_alpn_protocols(["h2"])
     with open(DAY["key"]) as key:
         client = APNs(
             key=key.read(), key_id=DAY["key_id"], team_id=DAY["team_id"], topic=DAY["topic"], ssl_context=context)
