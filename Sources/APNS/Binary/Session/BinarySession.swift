@@ -177,10 +177,8 @@ extension BinarySession where Net: ~Copyable {
     @inline(never) get {
       var waiting = OutOfTime()
       for index in 0..<options.connections { waiting.note(connections[index].link) }
-      let isPausing = !hasConnection && reconnects.earliest > network.now
       return waiting.failure(
-        on: network, pausingAfter: isPausing ? reconnects.unproductive : nil,
-        unresolved: unresolved, reason: reconnects.reason.failure)
+        on: network, reconnects, isConnected: hasConnection, unresolved: unresolved)
     }
   }
 

@@ -302,10 +302,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     @inline(never) get {
       var waiting = OutOfTime()
       for number in 0..<connectionCount { waiting.note(connections[number].link) }
-      let isPausing = !hasConnection && reconnects.earliest > network.now
       return waiting.failure(
-        on: network, pausingAfter: isPausing ? reconnects.unproductive : nil,
-        unresolved: outbox.pointee.unresolved, reason: reconnects.reason.failure)
+        on: network, reconnects, isConnected: hasConnection, unresolved: unresolved)
     }
   }
 

@@ -12,14 +12,15 @@ struct OutOfTime {
     if connection.phase == .opening { isOpening = true }
   }
 
-  /// `unproductive`: the number of unproductive connections in a row, if the pause after them prevents
-  /// another. `reason`: why the last connection was abandoned.
   @inline(never)
   func failure<Net: Network & ~Copyable>(
-    on network: borrowing Net, pausingAfter unproductive: Int?, unresolved: Int,
-    reason: Failure? = nil
+    on network: borrowing Net, _ reconnects: Reconnects, isConnected: Bool,
+    unresolved: Int
   ) -> Failure {
-    Failure(
+    let isPausing = !isConnected && reconnects.earliest > network.now
+    let unproductive = isPausing ? reconnects.unproductive : nil
+    let reason = reconnects.reason.failure
+    return Failure(
       APNS_ERR_TIMEOUT,
       // Why the last connection failed is why time ran out.
       cause: reason?.cause
