@@ -150,6 +150,10 @@ def test_the_log_of_any_program(tool, tmp_path, form):
 
 @pytest.mark.parametrize("text, problem", [
     ("connection 1: > HEADERS, stream 1, to 00000000…", "log:1: has no time: expected lines such as 2026-"),
+    # Nanoseconds, and the largest numbers of a time and of a connection.
+    ("1800000000043000000 connection 1: > HEADERS, stream 1, to 00000000…", "log:1: has no time: expected lines such as 2026-"),
+    ("9223372036854775807.5 connection 1: > HEADERS, stream 1, to 00000000…", "log:1: has no time: expected lines such as 2026-"),
+    ("1800000000.5 connection 4294967295: connected to 127.0.0.1:443 in 99999999999 ms", "log: has no frames of a session at"),
     ("1800000000.5 connection 1: connected to 127.0.0.1:443 in 4 ms", "log: has no frames of a session at the level trace"),
     ("", "log: has no frames of a session at the level trace"),
     (None, "log: No such file or directory"),

@@ -25,6 +25,9 @@ enum LoggedTime {
 
   private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
+  /// The last second of the year 9999. Nanoseconds, and other numbers, are more.
+  private static let end: Int64 = 253_402_300_799
+
   private static func milliseconds(_ word: ArraySlice<UInt8>) -> Int64? {
     let point = word.firstIndex { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ",") }
     let whole = word[..<(point ?? word.endIndex)]
@@ -32,7 +35,7 @@ enum LoggedTime {
     let zone = point.map { word[($0 + 1)...].dropFirst(fraction.count) } ?? []
     // A shorter number is not a time of this century.
     guard whole.count >= (point == nil || whole.contains(UInt8(ascii: "T")) ? 19 : 10),
-      let seconds = Clock.read(Array(whole + zone))
+      let seconds = Clock.read(Array(whole + zone)), (0...end).contains(seconds)
     else { return nil }
     let digits = (fraction.prefix(3) + [0x30, 0x30, 0x30]).prefix(3)
     return seconds * 1000 + digits.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
