@@ -183,14 +183,15 @@ extension RedisQueue {
         let reply = try run(.left, app: app, lane.rawValue, from, words[0], words[1]).list
         guard let last = reply.first?.text else { throw strange("left") }
         for count in reply.dropFirst().map(\.list) {
-          let numbers = count.dropFirst().compactMap(\.count)
-          guard let campaign = count.first?.text, numbers.count == 5 else { throw strange("left") }
+          let numbers = count.dropFirst().prefix(4).compactMap(\.count)
+          guard let campaign = count.first?.text, numbers.count == 4, let due = count.last?.number
+          else { throw strange("left") }
           var left = all[campaign] ?? EntriesLeft()
           left.waiting.entries += numbers[0]
           left.waiting.devices += numbers[1]
           left.held.entries += numbers[2]
           left.held.devices += numbers[3]
-          left.due = max(left.due, Int64(numbers[4]))
+          left.due = max(left.due, due)
           all[campaign] = left
         }
         from = last.isEmpty ? "" : "(\(last)"
