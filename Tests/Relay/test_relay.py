@@ -246,7 +246,8 @@ def test_broadcasts_are_enqueued_once(start, relay, queue, tmp_path):
     for words, name in (("--campaign-file", tmp_path / "campaign.yaml"), "goal"), ((*plain, "--id", "x"), "x"):
         for added in 1, 0:
             ran = enqueue(*words)
-            assert ran.stdout == f"{added} broadcasts enqueued, {1 - added} known already; id {name}\n", ran
+            what = "broadcast" if added == 1 else "broadcasts"
+            assert ran.stdout == f"{added} {what} enqueued, {1 - added} known already; id {name}\n", ran
     # Devices on the command line replace those of the campaign.
     ran = enqueue("--campaign-file", tmp_path / "campaign.yaml", "--id", "y", "--alert", "x", token(1))
     assert ran.stdout == "1 entry enqueued, 0 known already; 1 device; id y\n", ran
