@@ -268,7 +268,7 @@ def options_of(words, parts):
         parser.add_argument(f"--{tier}", dest="tier", action="store_const", const=tier, help=text)
     parser.add_argument("--exhaustive", action="store_true", help="all, and every group of the rota")
     parser.add_argument("--list", action="store_true", help="the suites with their tiers")
-    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1, help="suites in parallel")
+    parser.add_argument("--jobs", type=int, help="suites in parallel")
     parser.add_argument("--limit", type=float, help="end everything after this many minutes")
     parser.add_argument("parts", nargs="*", metavar="PART", help="only these suites, with the builds that they need")
     options = parser.parse_args(words)
@@ -278,6 +278,9 @@ def options_of(words, parts):
         options.tier = "thorough"
     elif options.tier == "thorough" and options.limit is None:
         options.limit = THOROUGH_MINUTES
+    if options.jobs is None:
+        # Many suites wait, but those of --thorough mostly compute.
+        options.jobs = (os.cpu_count() or 1) + (1 if options.tier == "thorough" else 2)
     return options
 
 
