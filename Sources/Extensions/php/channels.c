@@ -15,11 +15,7 @@ typedef struct channels_object {
   zend_object std;
 } channels_object;
 
-static zend_object_handlers handlers;
-
-static channels_object *of(zend_object *object) {
-  return (channels_object *)((char *)object - XtOffsetOf(channels_object, std));
-}
+PHP_APNS_OBJECT(channels_object)
 
 /* ---- Options ------------------------------------------------------------- */
 
@@ -56,8 +52,6 @@ static bool goes_on(channels_object *own, apns_status_t status) {
 }
 
 /* ---- Handlers ---------------------------------------------------------------- */
-
-static zend_object *create(zend_class_entry *ce) { return php_apns_object_new(ce, &handlers); }
 
 static void destroy(zend_object *object) {
   channels_object *own = of(object);

@@ -10,11 +10,7 @@ typedef struct credentials_object {
   zend_object std;
 } credentials_object;
 
-static zend_object_handlers handlers;
-
-static credentials_object *of(zend_object *object) {
-  return (credentials_object *)((char *)object - XtOffsetOf(credentials_object, std));
-}
+PHP_APNS_OBJECT(credentials_object)
 
 /* ---- Options ------------------------------------------------------------- */
 
@@ -342,8 +338,6 @@ void php_apns_identity_end(php_apns_identity *identity) {
 }
 
 /* ---- The class ------------------------------------------------------------- */
-
-static zend_object *create(zend_class_entry *ce) { return php_apns_object_new(ce, &handlers); }
 
 static void destroy(zend_object *object) {
   apns_credentials_free(of(object)->credentials);

@@ -253,13 +253,7 @@ typedef struct events_object {
   zend_object std;
 } events_object;
 
-static zend_object_handlers handlers;
-
-static events_object *of(zend_object *object) {
-  return (events_object *)((char *)object - XtOffsetOf(events_object, std));
-}
-
-static zend_object *create(zend_class_entry *ce) { return php_apns_object_new(ce, &handlers); }
+PHP_APNS_OBJECT(events_object)
 
 static void destroy(zend_object *object) {
   events_object *own = of(object);

@@ -12,11 +12,7 @@ typedef struct feedback_object {
   zend_object std;
 } feedback_object;
 
-static zend_object_handlers handlers;
-
-static feedback_object *of(zend_object *object) {
-  return (feedback_object *)((char *)object - XtOffsetOf(feedback_object, std));
-}
+PHP_APNS_OBJECT(feedback_object)
 
 #define OPTION(name, field, type, words) \
   {#name, PHP_APNS_##type, XtOffsetOf(apns_feedback_options_t, field), true, words},
@@ -72,8 +68,6 @@ void php_apns_feedback_entry(zval *out, const uint8_t *token, size_t length, int
   ZVAL_STR(OBJ_PROP_NUM(Z_OBJ_P(out), 0), php_apns_token_hex(token, length));
   ZVAL_LONG(OBJ_PROP_NUM(Z_OBJ_P(out), 1), (zend_long)timestamp);
 }
-
-static zend_object *create(zend_class_entry *ce) { return php_apns_object_new(ce, &handlers); }
 
 static void destroy(zend_object *object) {
   apns_feedback_free(of(object)->feedback);

@@ -9,11 +9,7 @@ typedef struct payload_object {
   zend_object std;
 } payload_object;
 
-static zend_object_handlers handlers;
-
-static payload_object *of(zend_object *object) {
-  return (payload_object *)((char *)object - XtOffsetOf(payload_object, std));
-}
+PHP_APNS_OBJECT(payload_object)
 
 /* NULL, and an exception, if its constructor did not run. */
 static apns_payload_t *payload_of(zval *object) {
@@ -444,8 +440,6 @@ bool php_apns_content_write(php_apns_content *content) {
 }
 
 /* ---- The class ------------------------------------------------------------------ */
-
-static zend_object *create(zend_class_entry *ce) { return php_apns_object_new(ce, &handlers); }
 
 static void destroy(zend_object *object) {
   apns_payload_free(of(object)->payload);

@@ -99,6 +99,13 @@ void php_apns_handlers_init(zend_object_handlers *handlers, int offset,
                             zend_object_free_obj_t destroy);
 /* Makes one, whose own part is zeros. */
 zend_object *php_apns_object_new(zend_class_entry *ce, const zend_object_handlers *handlers);
+/* The handlers of a class, the structure around an object of it, and its create_object. */
+#define PHP_APNS_OBJECT(structure)                                     \
+  static zend_object_handlers handlers;                                \
+  static structure *of(zend_object *object) {                          \
+    return (structure *)((char *)object - XtOffsetOf(structure, std)); \
+  }                                                                    \
+  static zend_object *create(zend_class_entry *ce) { return php_apns_object_new(ce, &handlers); }
 
 /* ---- Failures ------------------------------------------------------------ */
 

@@ -4,11 +4,7 @@
 #include "zend_exceptions.h"
 #include "zend_interfaces.h"
 
-static zend_object_handlers handlers;
-
-static php_apns_session *of(zend_object *object) {
-  return (php_apns_session *)((char *)object - XtOffsetOf(php_apns_session, std));
-}
+PHP_APNS_OBJECT(php_apns_session)
 
 /* ---- Options ------------------------------------------------------------- */
 
@@ -102,8 +98,6 @@ static void take_topic(php_apns_session_settings *settings, const php_apns_ident
 }
 
 /* ---- Handlers ---------------------------------------------------------------- */
-
-static zend_object *create(zend_class_entry *ce) { return php_apns_object_new(ce, &handlers); }
 
 /* Closes gracefully, so that no notification in flight is destroyed. */
 static void end(zend_object *object) {

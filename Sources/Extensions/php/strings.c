@@ -7,19 +7,13 @@ typedef struct strings_object {
   zend_object std;
 } strings_object;
 
-static zend_object_handlers handlers;
-
-static strings_object *of(zend_object *object) {
-  return (strings_object *)((char *)object - XtOffsetOf(strings_object, std));
-}
+PHP_APNS_OBJECT(strings_object)
 
 static apns_strings_t *strings_of(zval *object) {
   strings_object *own = of(Z_OBJ_P(object));
   if (!own->strings) php_apns_throw_unconstructed(&own->std);
   return own->strings;
 }
-
-static zend_object *create(zend_class_entry *ce) { return php_apns_object_new(ce, &handlers); }
 
 static void destroy(zend_object *object) {
   apns_strings_free(of(object)->strings);
