@@ -77,6 +77,11 @@ const char *php_apns_word_of(const php_apns_enum *of, int32_t number) {
   return found ? found->word : NULL;
 }
 
+const char *php_apns_meaning_of(const php_apns_enum *of, int32_t number) {
+  const php_apns_case *found = find(of, number);
+  return found ? found->meaning : NULL;
+}
+
 void php_apns_case_of(const php_apns_enum *of, int32_t number, zval *out) {
   const php_apns_case *found = find(of, number);
   if (found) {

@@ -146,7 +146,8 @@ bool php_apns_may_open(const char *file);
 typedef struct php_apns_case {
   const char *word; /* its value; of an enumeration of numbers in digits. NULL: the end */
   const char *name;
-  int32_t number; /* in C */
+  int32_t number;      /* in C */
+  const char *meaning; /* of a status or a reason, in plain words; NULL: none */
 } php_apns_case;
 typedef struct php_apns_enum {
   const char *name; /* of the class */
@@ -163,6 +164,8 @@ void php_apns_enums_register(void);
 const int32_t *php_apns_word(const php_apns_enum *of, const char *text, size_t length);
 /* The case's value; NULL if no case has the number. */
 const char *php_apns_word_of(const php_apns_enum *of, int32_t number);
+/* The case's meaning; NULL if no case has the number, or the case has none. */
+const char *php_apns_meaning_of(const php_apns_enum *of, int32_t number);
 /* The case itself; null if no case has the number. */
 void php_apns_case_of(const php_apns_enum *of, int32_t number, zval *out);
 /* The same of a reason, where Other stands for those that only a newer library has. */

@@ -3,18 +3,6 @@
 
 #include <time.h>
 
-typedef struct meaning {
-  int32_t number;
-  const char *words;
-} meaning;
-
-#include "meanings.h"
-
-static const char *words_of(const meaning *meanings, int32_t number) {
-  while (meanings->words && meanings->number != number) meanings++;
-  return meanings->words;
-}
-
 zend_string *php_apns_describe(const php_apns_record *record) {
   apns_event_t event = APNS_EVENT_INIT;
   char text[160];
@@ -39,10 +27,11 @@ static zend_string *tell_more(const php_apns_record *record) {
   const char *words = NULL;
   if (record->kind == APNS_EVENT_ACCEPTED && response)
     return strpprintf(0, " (HTTP %u)", response->http_status);
-  if (record->kind == APNS_EVENT_REJECTED && !response) words = words_of(rejects, record->reject);
+  if (record->kind == APNS_EVENT_REJECTED && !response)
+    words = php_apns_meaning_of(&php_apns_rejects, record->reject);
   if ((record->kind == APNS_EVENT_REJECTED || record->kind == APNS_EVENT_UNKNOWN) && response &&
       response->reason != APNS_REASON_NONE) {
-    words = words_of(reasons, response->reason);
+    words = php_apns_meaning_of(&php_apns_reasons, response->reason);
     /* A peer may send a number that is not a valid time. */
     if (time > 0 && time <= 253402300799 && gmtime_r(&time, &calendar))
       strftime(since, sizeof since, ", since %Y-%m-%d %H:%M:%S UTC", &calendar);
