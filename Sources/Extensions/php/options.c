@@ -5,10 +5,22 @@
 #include "ext/hash/php_hash_sha.h"
 #include "main/fopen_wrappers.h"
 
-static bool is_number(php_apns_option_type type) {
-  return type == PHP_APNS_U16 || type == PHP_APNS_U32 || type == PHP_APNS_I32 ||
-         type == PHP_APNS_SIZE || type == PHP_APNS_COUNT || type == PHP_APNS_COUNT_OR_NONE;
-}
+#define U32_MOST (zend_long) MIN((uint64_t)UINT32_MAX, (uint64_t)ZEND_LONG_MAX)
+
+/* The least and the greatest number of an option, and the size of its field; 0: not a number. */
+static const struct {
+  zend_long least, most;
+  size_t size;
+} numbers[PHP_APNS_OTHER + 1] = {
+    [PHP_APNS_U16] = {1, UINT16_MAX, sizeof(uint16_t)},
+    [PHP_APNS_U32] = {0, U32_MOST, sizeof(uint32_t)},
+    [PHP_APNS_I32] = {INT32_MIN, INT32_MAX, sizeof(int32_t)},
+    [PHP_APNS_COUNT] = {1, U32_MOST, sizeof(uint32_t)},
+    [PHP_APNS_COUNT_OR_NONE] = {-1, INT32_MAX, sizeof(int32_t)},
+    [PHP_APNS_SIZE] = {0, ZEND_LONG_MAX, sizeof(size_t)},
+};
+
+static bool is_number(php_apns_option_type type) { return numbers[type].size > 0; }
 
 static const char *expected(const php_apns_option *option) {
   if (option->type == PHP_APNS_CHECKS) return "Apns\\Checks, string or bool";
@@ -55,51 +67,24 @@ static bool read_text(const php_apns_option *option, const zend_string *text, ch
 
 /* ---- Numbers ------------------------------------------------------------- */
 
-static zend_long least(php_apns_option_type type) {
-  if (type == PHP_APNS_I32) return INT32_MIN;
-  if (type == PHP_APNS_COUNT_OR_NONE) return -1;
-  return type == PHP_APNS_U16 || type == PHP_APNS_COUNT;
-}
-
-static zend_long most(php_apns_option_type type) {
-  switch (type) {
-    case PHP_APNS_U16:
-      return UINT16_MAX;
-    case PHP_APNS_U32:
-    case PHP_APNS_COUNT:
-      return (zend_long)MIN((uint64_t)UINT32_MAX, (uint64_t)ZEND_LONG_MAX);
-    case PHP_APNS_SIZE:
-      return ZEND_LONG_MAX;
-    default:
-      return INT32_MAX;
-  }
-}
-
 static bool read_number(const php_apns_option *option, zend_long number, char *field) {
+  const zend_long least = numbers[option->type].least, most = numbers[option->type].most;
   if (number == 0 && (option->type == PHP_APNS_COUNT || option->type == PHP_APNS_COUNT_OR_NONE)) {
     zend_value_error("option '%s' must not be 0; null is its default", option->name);
     return false;
   }
-  if (number < least(option->type) || number > most(option->type)) {
+  if (number < least || number > most) {
     zend_value_error("option '%s' must be between " ZEND_LONG_FMT " and " ZEND_LONG_FMT
                      ", " ZEND_LONG_FMT " given",
-                     option->name, least(option->type), most(option->type), number);
+                     option->name, least, most, number);
     return false;
   }
-  switch (option->type) {
-    case PHP_APNS_U16:
-      *(uint16_t *)field = (uint16_t)number;
-      break;
-    case PHP_APNS_U32:
-    case PHP_APNS_COUNT:
-      *(uint32_t *)field = (uint32_t)number;
-      break;
-    case PHP_APNS_SIZE:
-      *(size_t *)field = (size_t)number;
-      break;
-    default:
-      *(int32_t *)field = (int32_t)number;
-      break;
+  if (option->type == PHP_APNS_U16) {
+    *(uint16_t *)field = (uint16_t)number;
+  } else if (option->type == PHP_APNS_SIZE) {
+    *(size_t *)field = (size_t)number;
+  } else {
+    *(uint32_t *)field = (uint32_t)number; /* or its int32_t */
   }
   return true;
 }
@@ -117,7 +102,7 @@ static bool read_number_text(const php_apns_option *option, const zend_string *t
   if (php_apns_number_of(text, &number)) return read_number(option, number, field);
   zend_value_error("option '%s' must be a whole number between " ZEND_LONG_FMT " and " ZEND_LONG_FMT
                    ", '%s' given",
-                   option->name, least(option->type), most(option->type),
+                   option->name, numbers[option->type].least, numbers[option->type].most,
                    php_apns_shown(text, shown));
   return false;
 }
@@ -317,10 +302,8 @@ void php_apns_fingerprint_options(php_apns_fingerprint *fingerprint, const php_a
         add(&hash, *(const void *const *)field, *(const size_t *)(field + sizeof(void *)));
         break;
       case PHP_APNS_U16:
-        add(&hash, field, sizeof(uint16_t));
-        break;
       case PHP_APNS_SIZE:
-        add(&hash, field, sizeof(size_t));
+        add(&hash, field, numbers[options[index].type].size);
         break;
       case PHP_APNS_OTHER:
         break;
