@@ -6,6 +6,16 @@ import enum
 
 from ._numbers import CauseNumber, PushTypeNumber, ReasonNumber, RejectNumber, Word
 
+__all__ = [
+    "HOST_PRODUCTION", "HOST_SANDBOX", "PORT_HTTP2", "PORT_HTTP2_OTHER", "BINARY_HOST_PRODUCTION",
+    "BINARY_HOST_SANDBOX", "PORT_GATEWAY", "FEEDBACK_HOST_PRODUCTION", "FEEDBACK_HOST_SANDBOX",
+    "PORT_FEEDBACK", "TOKEN_MAX", "PAYLOAD_MAX_LISTING", "PAYLOAD_MAX_FRAMED", "PAYLOAD_MAX_HTTP2",
+    "PAYLOAD_MAX_VOIP", "PAYLOAD_MAX_BROADCAST", "CHANNEL_ID_MAX", "CHANNELS_HOST_PRODUCTION",
+    "CHANNELS_HOST_SANDBOX", "PORT_CHANNELS_PRODUCTION", "PORT_CHANNELS_SANDBOX", "Status",
+    "Reject", "Reason", "Cause", "PushType", "Protocol", "EventKind", "Format", "Delivery",
+    "Outcomes", "TLSVersion", "Environment", "Storage", "Check", "LogLevel", "LogKind", "Severity",
+]
+
 HOST_PRODUCTION = "api.push.apple.com"
 HOST_SANDBOX = "api.sandbox.push.apple.com"
 PORT_HTTP2 = 443
