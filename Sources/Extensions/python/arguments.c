@@ -20,6 +20,17 @@ PyObject *utf8_of(PyObject *text, const char *name) {
   return bytes;
 }
 
+PyObject *utf8_argument(PyObject *given, const char *name, char **bytes_out,
+                        Py_ssize_t *length_out) {
+  if (!PyUnicode_Check(given)) {
+    PyErr_Format(PyExc_TypeError, "%s must be str", name);
+    return NULL;
+  }
+  PyObject *bytes = PyUnicode_AsUTF8String(given);
+  if (bytes && PyBytes_AsStringAndSize(bytes, bytes_out, length_out)) Py_CLEAR(bytes);
+  return bytes;
+}
+
 PyObject *quoted(PyObject *text) {
   char *bytes;
   Py_ssize_t length;

@@ -46,6 +46,8 @@ module_state_t *state_of_type(PyTypeObject *type);
 PyTypeObject *load_type(PyObject *module, PyType_Spec *spec);
 /* The same of a tuple with names. */
 PyTypeObject *load_tuple_type(PyObject *module, PyStructSequence_Desc *shape);
+/* Makes such a tuple. Takes over the references, of which some may be NULL with an exception. */
+PyObject *tuple_make(PyTypeObject *type, PyObject *const *values, Py_ssize_t count);
 /* An attribute of another module of the package. */
 PyObject *load_attribute(const char *module, const char *name);
 /* Memory of an object, and its end. */
@@ -78,6 +80,9 @@ bool wrong_type(const char *name, const char *expected, PyObject *given);
 bool text_argument(PyObject *given, const char *name, const char **text_out, PyObject **owner_out);
 /* The text in UTF-8. An exception does not contain the text. */
 PyObject *utf8_of(PyObject *text, const char *name);
+/* UTF-8 of a str, and its bytes; other types are a TypeError. */
+PyObject *utf8_argument(PyObject *given, const char *name, char **bytes_out,
+                        Py_ssize_t *length_out);
 /* How an exception quotes a text: its repr, or how long it is; see apns_why_unquoted(). */
 PyObject *quoted(PyObject *text);
 /* A list or tuple of texts, as many as there is room for. */

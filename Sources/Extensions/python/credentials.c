@@ -9,6 +9,29 @@ typedef struct credentials {
   bool closed;
 } credentials_t;
 
+/* ---- What callables return -------------------------------------------------- */
+
+/* Copies a text of at least `least` bytes. Its length; -1 with an exception. */
+static int copy_returned(PyObject *returned, const char *name, size_t least, char *out,
+                         size_t capacity, const char *wrong_length) {
+  char *text;
+  Py_ssize_t length;
+  int result = -1;
+  PyObject *bytes = PyUnicode_Check(returned)
+                        ? utf8_of(returned, name)
+                        : bytes_argument(returned, name, "str, bytes or None");
+  if (bytes && PyBytes_AsStringAndSize(bytes, &text, &length) == 0) {
+    if ((size_t)length < least || (size_t)length > capacity) {
+      PyErr_SetString(PyExc_ValueError, wrong_length);
+    } else {
+      memcpy(out, text, (size_t)length);
+      result = (int)length;
+    }
+  }
+  Py_XDECREF(bytes);
+  return result;
+}
+
 /* ---- The passphrase ------------------------------------------------------- */
 
 /* A call of the library that may need a passphrase. */
@@ -19,10 +42,8 @@ typedef struct asking {
 
 /* Writes the passphrase that the callable returns; -1 if it returns None or raises. */
 static int ask(PyObject *callable, const char *file, char *buffer, size_t capacity) {
-  PyObject *path, *said, *bytes = NULL;
-  char *text;
-  Py_ssize_t length;
-  int result = -1;
+  PyObject *path, *said;
+  int length = -1;
   if (file) {
     path = PyUnicode_DecodeFSDefault(file);
   } else {
@@ -32,22 +53,12 @@ static int ask(PyObject *callable, const char *file, char *buffer, size_t capaci
   said = path ? PyObject_CallFunctionObjArgs(callable, path, NULL) : NULL;
   Py_XDECREF(path);
   if (!said) return -1;
-  if (PyUnicode_Check(said)) {
-    bytes = utf8_of(said, "what passphrase returns");
-  } else if (said != Py_None) {
-    bytes = bytes_argument(said, "what passphrase returns", "str, bytes or None");
+  if (said != Py_None) {
+    length = copy_returned(said, "what passphrase returns", 0, buffer, capacity,
+                           "the passphrase is longer than 1,024 bytes");
   }
   Py_DECREF(said);
-  if (bytes && PyBytes_AsStringAndSize(bytes, &text, &length) == 0) {
-    if ((size_t)length > capacity) {
-      PyErr_SetString(PyExc_ValueError, "the passphrase is longer than 1,024 bytes");
-    } else {
-      memcpy(buffer, text, (size_t)length);
-      result = (int)length;
-    }
-  }
-  Py_XDECREF(bytes);
-  return result;
+  return length;
 }
 
 static int answer(const char *file, char *buffer, size_t capacity, void *context) {
@@ -65,9 +76,6 @@ static int answer(const char *file, char *buffer, size_t capacity, void *context
 /* Takes (token, seconds), a token alone, or None for not now. */
 static int take_token(PyObject *said, apns_token_request_t *request) {
   PyObject *token = said;
-  char *text;
-  Py_ssize_t length;
-  int result = -1;
   if (said == Py_None) return 0;
   if (PyTuple_Check(said)) {
     if (PyTuple_Size(said) != 2) {
@@ -86,19 +94,8 @@ static int take_token(PyObject *said, apns_token_request_t *request) {
     request->renew_after_s = seconds < 1 ? 1 : (uint32_t)seconds;
     if (token == Py_None) return 0;
   }
-  PyObject *bytes = PyUnicode_Check(token) ? utf8_of(token, "what token_provider returns")
-                                           : bytes_argument(token, "what token_provider returns",
-                                                            "str, bytes or None");
-  if (bytes && PyBytes_AsStringAndSize(bytes, &text, &length) == 0) {
-    if (length == 0 || (size_t)length > request->capacity) {
-      PyErr_SetString(PyExc_ValueError, "a provider token has 1 to 1,000 characters");
-    } else {
-      memcpy(request->token, text, (size_t)length);
-      result = (int)length;
-    }
-  }
-  Py_XDECREF(bytes);
-  return result;
+  return copy_returned(token, "what token_provider returns", 1, request->token, request->capacity,
+                       "a provider token has 1 to 1,000 characters");
 }
 
 /* The library calls it inside a call of a session, whose thread has released the interpreter lock.
@@ -327,11 +324,6 @@ static PyObject *credentials_exit(PyObject *self, PyObject *args) {
   return credentials_close(self, NULL);
 }
 
-static PyObject *credentials_closed(PyObject *object, void *closure) {
-  (void)closure;
-  return PyBool_FromLong(((credentials_t *)object)->closed);
-}
-
 /* ---- The certificate's description ------------------------------------------ */
 
 static PyStructSequence_Field description_fields[] = {
@@ -382,29 +374,21 @@ static PyObject *credentials_describe(PyObject *object, PyObject *none) {
   const module_state_t *state = ((credentials_t *)object)->state;
   const apns_credentials_t *credentials = credentials_lend(object);
   if (!credentials) return NULL;
-  PyObject *values[8] = {NULL}, *description = NULL;
+  PyObject *description = NULL;
   if (apns_credentials_describe(credentials, &said, &error)) {
     raise_error(state, &error);
   } else {
-    values[0] = text_of(said.subject);
-    values[1] = topics_of(&said);
-    values[2] = PyLong_FromLongLong(said.not_before);
-    values[3] = PyLong_FromLongLong(said.not_after);
-    values[4] = environments_of(&said);
-    values[5] = PyLong_FromUnsignedLong(said.chain_length);
-    values[6] = text_of(said.key_id);
-    values[7] = text_of(said.team_id);
-    description = PyStructSequence_New(state->description);
+    PyObject *const values[] = {text_of(said.subject),
+                                topics_of(&said),
+                                PyLong_FromLongLong(said.not_before),
+                                PyLong_FromLongLong(said.not_after),
+                                environments_of(&said),
+                                PyLong_FromUnsignedLong(said.chain_length),
+                                text_of(said.key_id),
+                                text_of(said.team_id)};
+    description = tuple_make(state->description, values, sizeof values / sizeof *values);
   }
   credentials_return(object);
-  for (int i = 0; i < 8; i++) {
-    if (description && !values[i]) Py_CLEAR(description);
-    if (description) {
-      Py_INCREF(values[i]);
-      PyStructSequence_SetItem(description, i, values[i]);
-    }
-  }
-  for (int i = 0; i < 8; i++) Py_XDECREF(values[i]);
   return description;
 }
 
@@ -423,9 +407,9 @@ static PyMethodDef methods[] = {
      "__exit__($self, kind, value, trace, /)\n--\n\nCloses them."},
     {NULL, NULL, 0, NULL}};
 
-static PyGetSetDef properties[] = {
-    {"closed", credentials_closed, NULL, "Whether close() was called.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+static PyMemberDef members[] = {
+    {"closed", T_BOOL, offsetof(credentials_t, closed), READONLY, "Whether close() was called."},
+    {NULL, 0, 0, 0, NULL}};
 
 static const char doc[] =
     "Credentials(*, certificate_file=None, certificate=None, key_file=None, key=None, "
@@ -488,7 +472,7 @@ static PyType_Slot slots[] = {{Py_tp_new, credentials_new},
                               {Py_tp_dealloc, credentials_dealloc},
                               {Py_tp_traverse, credentials_traverse},
                               {Py_tp_methods, methods},
-                              {Py_tp_getset, properties},
+                              {Py_tp_members, members},
                               {Py_tp_doc, (void *)doc},
                               {0, NULL}};
 

@@ -72,17 +72,9 @@ static void feedback_dealloc(PyObject *object) {
 
 PyObject *device_make(const module_state_t *state, int64_t timestamp, const void *token,
                       size_t length) {
-  PyObject *seconds = PyLong_FromLongLong(timestamp);
-  PyObject *bytes = PyBytes_FromStringAndSize((const char *)token, (Py_ssize_t)length);
-  PyObject *device = seconds && bytes ? PyStructSequence_New(state->device) : NULL;
-  if (!device) {
-    Py_XDECREF(seconds);
-    Py_XDECREF(bytes);
-    return NULL;
-  }
-  PyStructSequence_SetItem(device, 0, seconds);
-  PyStructSequence_SetItem(device, 1, bytes);
-  return device;
+  PyObject *const values[] = {PyLong_FromLongLong(timestamp),
+                              PyBytes_FromStringAndSize((const char *)token, (Py_ssize_t)length)};
+  return tuple_make(state->device, values, 2);
 }
 
 static PyObject *feedback_next(PyObject *object) {

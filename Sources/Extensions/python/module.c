@@ -8,47 +8,20 @@ static PyObject *version(PyObject *module, PyObject *none) {
   return PyUnicode_FromString(apns_version());
 }
 
-static PyObject *reject_text(PyObject *module, PyObject *given) {
-  long long number = 0;
-  (void)module;
-  if (!integer_argument(given, "reject", INT32_MIN, INT32_MAX, &number)) return NULL;
-  return PyUnicode_FromString(apns_reject_text((apns_reject_t)number));
-}
-
-static PyObject *reason_text(PyObject *module, PyObject *given) {
-  long long number = 0;
-  (void)module;
-  if (!integer_argument(given, "reason", INT32_MIN, INT32_MAX, &number)) return NULL;
-  return PyUnicode_FromString(apns_reason_text((apns_reason_t)number));
-}
-
-static PyObject *reason_http_status(PyObject *module, PyObject *given) {
-  long long number = 0;
-  (void)module;
-  if (!integer_argument(given, "reason", INT32_MIN, INT32_MAX, &number)) return NULL;
-  return PyLong_FromLong(apns_reason_http_status((apns_reason_t)number));
-}
-
-static PyObject *push_type_text(PyObject *module, PyObject *given) {
-  long long number = 0;
-  (void)module;
-  if (!integer_argument(given, "push_type", INT32_MIN, INT32_MAX, &number)) return NULL;
-  return PyUnicode_FromString(apns_push_type_text((apns_push_type_t)number));
-}
-
-static PyObject *status_name(PyObject *module, PyObject *given) {
-  long long number = 0;
-  (void)module;
-  if (!integer_argument(given, "status", INT32_MIN, INT32_MAX, &number)) return NULL;
-  return PyUnicode_FromString(apns_status_name((apns_status_t)number));
-}
-
-static PyObject *status_is_retryable(PyObject *module, PyObject *given) {
-  long long number = 0;
-  (void)module;
-  if (!integer_argument(given, "status", INT32_MIN, INT32_MAX, &number)) return NULL;
-  return PyBool_FromLong(apns_status_is_retryable((apns_status_t)number));
-}
+/* A function of the library that takes a number, as a function of Python. */
+#define OF_NUMBER(function, argument, type, as_python)                                  \
+  static PyObject *function(PyObject *module, PyObject *given) {                        \
+    long long number = 0;                                                               \
+    (void)module;                                                                       \
+    if (!integer_argument(given, argument, INT32_MIN, INT32_MAX, &number)) return NULL; \
+    return as_python(apns_##function((type)number));                                    \
+  }
+OF_NUMBER(reject_text, "reject", apns_reject_t, PyUnicode_FromString)
+OF_NUMBER(reason_text, "reason", apns_reason_t, PyUnicode_FromString)
+OF_NUMBER(reason_http_status, "reason", apns_reason_t, PyLong_FromLong)
+OF_NUMBER(push_type_text, "push_type", apns_push_type_t, PyUnicode_FromString)
+OF_NUMBER(status_name, "status", apns_status_t, PyUnicode_FromString)
+OF_NUMBER(status_is_retryable, "status", apns_status_t, PyBool_FromLong)
 
 static PyObject *encode_json(PyObject *module, PyObject *value) {
   (void)module;

@@ -66,17 +66,6 @@ static size_t key_named(PyObject *name) {
   return KEYS;
 }
 
-/* UTF-8 of a str. */
-static PyObject *utf8(PyObject *given, const char *name, char **text_out, Py_ssize_t *length_out) {
-  if (!PyUnicode_Check(given)) {
-    PyErr_Format(PyExc_TypeError, "%s must be str", name);
-    return NULL;
-  }
-  PyObject *bytes = PyUnicode_AsUTF8String(given);
-  if (bytes && PyBytes_AsStringAndSize(bytes, text_out, length_out)) Py_CLEAR(bytes);
-  return bytes;
-}
-
 /* The state is looked up only for errors, so that making a payload costs less. */
 static void *fail(payload_t *self, const apns_error_t *error) {
   const module_state_t *state = state_of_type(Py_TYPE((PyObject *)self));
@@ -95,7 +84,7 @@ static bool set_text(payload_t *self, size_t key, PyObject *value) {
   PyObject *bytes = NULL;
   /* JSON's null: an alert with one button. */
   bool is_null = value == Py_None && keys[key].key == APNS_KEY_ACTION_LOC_KEY;
-  if (!is_null && !(bytes = utf8(value, keys[key].name, &text, &length))) return false;
+  if (!is_null && !(bytes = utf8_argument(value, keys[key].name, &text, &length))) return false;
   bool fine = succeeded(
       self, apns_payload_set_string(self->payload, keys[key].key, text, (size_t)length, &error),
       &error);
@@ -120,7 +109,7 @@ static bool set_texts(payload_t *self, size_t key, PyObject *value) {
   for (Py_ssize_t i = 0; fine && i < count; i++) {
     char *text;
     Py_ssize_t length;
-    PyObject *bytes = utf8(PyTuple_GetItem(given, i), keys[key].name, &text, &length);
+    PyObject *bytes = utf8_argument(PyTuple_GetItem(given, i), keys[key].name, &text, &length);
     fine = bytes && PyTuple_SetItem(owners, i, bytes) == 0;
     if (fine) texts[i] = text, lengths[i] = (size_t)length;
   }
@@ -216,7 +205,7 @@ static PyObject *payload_new(PyTypeObject *type, PyObject *args, PyObject *given
   options.limit = (size_t)most;
   options.truncate = truncates;
   if (fine && suffix && suffix != Py_None) {
-    bytes = utf8(suffix, "suffix", &suffix_text, &suffix_length);
+    bytes = utf8_argument(suffix, "suffix", &suffix_text, &suffix_length);
     fine = bytes != NULL;
     if (fine) options.suffix = suffix_text, options.suffix_length = (size_t)suffix_length;
   }
@@ -261,7 +250,7 @@ static PyObject *payload_set_critical_sound(PyObject *object, PyObject *args, Py
                                    &volume)) {
     return NULL;
   }
-  PyObject *bytes = utf8(name, "name", &text, &length);
+  PyObject *bytes = utf8_argument(name, "name", &text, &length);
   if (!bytes) return NULL;
   bool fine = succeeded(
       self, apns_payload_set_critical_sound(self->payload, text, (size_t)length, volume, &error),
@@ -302,7 +291,7 @@ static apns_status_t add_text(apns_payload_t *payload, const char *name, size_t 
                               PyObject *value, apns_error_t *error) {
   char *text;
   Py_ssize_t length;
-  PyObject *bytes = utf8(value, "value", &text, &length);
+  PyObject *bytes = utf8_argument(value, "value", &text, &length);
   if (!bytes) return APNS_ERR_ARGUMENT;
   apns_status_t status =
       apns_payload_add_string(payload, name, name_length, text, (size_t)length, error);
@@ -334,7 +323,7 @@ static PyObject *payload_add(PyObject *object, PyObject *args) {
   char *text;
   Py_ssize_t length;
   if (!PyArg_ParseTuple(args, "OO:add", &name, &value)) return NULL;
-  PyObject *bytes = utf8(name, "name", &text, &length);
+  PyObject *bytes = utf8_argument(name, "name", &text, &length);
   if (!bytes) return NULL;
   apns_status_t status =
       add_value(((payload_t *)object)->payload, text, (size_t)length, value, &error);
@@ -416,21 +405,12 @@ static PyStructSequence_Desc finding_shape = {
     "libapns.Finding", "An error or a warning about a payload. A named tuple.", finding_fields, 5};
 
 static PyObject *finding_make(const module_state_t *state, const apns_payload_finding_t *found) {
-  PyObject *values[5] = {
+  PyObject *const values[] = {
       state->severities[found->severity], PyLong_FromSize_t(found->offset),
       PyLong_FromUnsignedLong(found->line), PyLong_FromUnsignedLong(found->column),
       PyUnicode_DecodeUTF8(found->message, (Py_ssize_t)strlen(found->message), "replace")};
   Py_XINCREF(values[0]);
-  PyObject *finding = PyStructSequence_New(state->finding);
-  for (int i = 0; i < 5; i++) {
-    if (finding && !values[i]) Py_CLEAR(finding);
-    if (finding) {
-      PyStructSequence_SetItem(finding, i, values[i]);
-    } else {
-      Py_XDECREF(values[i]);
-    }
-  }
-  return finding;
+  return tuple_make(state->finding, values, 5);
 }
 
 static PyObject *list_findings(const module_state_t *state, const char *json, size_t length,

@@ -174,16 +174,6 @@ static void session_dealloc(PyObject *object) {
 
 /* ---- The type ---------------------------------------------------------------------- */
 
-static PyObject *get_closed(PyObject *object, void *closure) {
-  (void)closure;
-  return PyBool_FromLong(((session_t *)object)->closed);
-}
-
-static PyObject *get_port(PyObject *object, void *closure) {
-  (void)closure;
-  return PyLong_FromLong(((session_t *)object)->port);
-}
-
 static PyObject *session_repr(PyObject *object) {
   session_t *self = (session_t *)object;
   return PyUnicode_FromFormat("<libapns.Session to %U, port %d%s>", self->host, (int)self->port,
@@ -195,12 +185,12 @@ static PyMemberDef members[] = {
      "The Credentials that new connections use."},
     {"_close_ms", T_INT, offsetof(session_t, close_ms), 0, NULL},
     {"host", T_OBJECT_EX, offsetof(session_t, host), READONLY, "The gateway's name or address."},
+    {"port", T_USHORT, offsetof(session_t, port), READONLY, "The gateway's port."},
+    {"closed", T_BOOL, offsetof(session_t, closed), READONLY, "Whether close() was called."},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(session_t, weakrefs), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 
 static PyGetSetDef properties[] = {
-    {"closed", get_closed, NULL, "Whether close() was called.", NULL},
-    {"port", get_port, NULL, "The gateway's port.", NULL},
     {"timeout", session_get_timeout, NULL,
      "With `nonblocking`: in how many seconds process() is due, 0: now; None: not before the\n"
      "descriptor is readable. It becomes readable at that time automatically.",

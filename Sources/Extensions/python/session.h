@@ -55,8 +55,8 @@ PyObject *sessions_end(PyObject *module, PyObject *none);
 
 /* The end of a wait; a negative timeout is None. */
 int64_t session_deadline(const session_t *self, int32_t timeout_ms);
-/* The only argument of a method; `given` if the caller omits it. */
-bool session_timeout(PyObject *args, PyObject *keywords, const char *format, PyObject *given,
+/* The only argument of a method; `usual_ms` if the caller omits it. */
+bool session_timeout(PyObject *args, PyObject *keywords, const char *format, int32_t usual_ms,
                      int32_t *ms_out);
 /* Lets other threads run while a call of the library may wait, and NULL where it never does: to
    get the interpreter lock back from a busy thread would take longer than the call. */

@@ -1,10 +1,9 @@
 /* Calls that wait: connecting, writing, draining, closing. */
 #include "session.h"
 
-static PyObject *call_in_slices(PyObject *object, int32_t (*limit)(const session_t *),
+static PyObject *call_in_slices(session_t *self, int32_t limit_ms,
                                 apns_status_t (*call)(apns_session_t *, apns_error_t *)) {
-  session_t *self = (session_t *)object;
-  int64_t deadline = clock_ms() + limit(self);
+  int64_t deadline = clock_ms() + limit_ms;
   for (;;) {
     apns_error_t error = APNS_ERROR_INIT;
     apns_status_t status;
@@ -23,9 +22,6 @@ static PyObject *call_in_slices(PyObject *object, int32_t (*limit)(const session
     if (PyErr_CheckSignals()) return NULL;
   }
 }
-
-static int32_t connect_limit(const session_t *self) { return self->connect_ms; }
-static int32_t flush_limit(const session_t *self) { return self->send_ms; }
 
 /* The call does not wait. */
 PyObject *session_use_credentials(PyObject *object, PyObject *given) {
@@ -59,13 +55,15 @@ PyObject *session_use_credentials(PyObject *object, PyObject *given) {
 }
 
 PyObject *session_connect(PyObject *object, PyObject *none) {
+  session_t *self = (session_t *)object;
   (void)none;
-  return call_in_slices(object, connect_limit, apns_session_connect);
+  return call_in_slices(self, self->connect_ms, apns_session_connect);
 }
 
 PyObject *session_flush(PyObject *object, PyObject *none) {
+  session_t *self = (session_t *)object;
   (void)none;
-  return call_in_slices(object, flush_limit, apns_session_flush);
+  return call_in_slices(self, self->send_ms, apns_session_flush);
 }
 
 static bool drain(session_t *self, int32_t timeout_ms) {
@@ -99,7 +97,7 @@ static bool drain(session_t *self, int32_t timeout_ms) {
 
 PyObject *session_drain(PyObject *object, PyObject *args, PyObject *keywords) {
   int32_t timeout_ms;
-  if (!session_timeout(args, keywords, "|O:drain", NULL, &timeout_ms)) return NULL;
+  if (!session_timeout(args, keywords, "|O:drain", -1, &timeout_ms)) return NULL;
   if (!drain((session_t *)object, timeout_ms)) return NULL;
   Py_RETURN_NONE;
 }
@@ -172,7 +170,7 @@ static bool close_session(session_t *self, int32_t timeout_ms) {
 
 PyObject *session_close(PyObject *object, PyObject *args, PyObject *keywords) {
   int32_t timeout_ms;
-  if (!session_timeout(args, keywords, "|O:close", NULL, &timeout_ms)) return NULL;
+  if (!session_timeout(args, keywords, "|O:close", -1, &timeout_ms)) return NULL;
   if (!close_session((session_t *)object, timeout_ms)) return NULL;
   Py_RETURN_NONE;
 }

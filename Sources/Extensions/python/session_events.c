@@ -9,11 +9,13 @@ int64_t session_deadline(const session_t *self, int32_t timeout_ms) {
   return clock_ms() + (timeout_ms < 0 ? self->patience_ms : timeout_ms);
 }
 
-bool session_timeout(PyObject *args, PyObject *keywords, const char *format, PyObject *given,
+bool session_timeout(PyObject *args, PyObject *keywords, const char *format, int32_t usual_ms,
                      int32_t *ms_out) {
   static char *names[] = {"timeout", NULL};
+  PyObject *given = NULL;
+  *ms_out = usual_ms;
   return PyArg_ParseTupleAndKeywords(args, keywords, format, names, &given) &&
-         call_timeout_argument(given, ms_out);
+         (!given || call_timeout_argument(given, ms_out));
 }
 
 PyThreadState *session_let_others_run(const session_t *self) {
@@ -248,10 +250,7 @@ static PyObject *next_event(session_t *self, int32_t timeout_ms) {
 
 PyObject *session_next_event(PyObject *object, PyObject *args, PyObject *keywords) {
   int32_t timeout_ms;
-  PyObject *zero = PyLong_FromLong(0);
-  bool fine = zero && session_timeout(args, keywords, "|O:next_event", zero, &timeout_ms);
-  Py_XDECREF(zero);
-  if (!fine) return NULL;
+  if (!session_timeout(args, keywords, "|O:next_event", 0, &timeout_ms)) return NULL;
   PyObject *event = next_event((session_t *)object, timeout_ms);
   if (event || PyErr_Occurred()) return event;
   Py_RETURN_NONE;
@@ -273,10 +272,8 @@ static PyObject *iterate(PyObject *session, int32_t timeout_ms) {
 
 PyObject *session_events(PyObject *object, PyObject *args, PyObject *keywords) {
   int32_t timeout_ms;
-  PyObject *zero = PyLong_FromLong(0);
-  bool fine = zero && session_timeout(args, keywords, "|O:events", zero, &timeout_ms);
-  Py_XDECREF(zero);
-  return fine ? iterate(object, timeout_ms) : NULL;
+  if (!session_timeout(args, keywords, "|O:events", 0, &timeout_ms)) return NULL;
+  return iterate(object, timeout_ms);
 }
 
 PyObject *session_iter(PyObject *object) { return iterate(object, 0); }

@@ -59,13 +59,9 @@ PyObject *session_stats(PyObject *object, PyObject *none) {
                              stats.cancelled,
                              forgotten,
                              stats.expired};
-  PyObject *result = PyStructSequence_New(self->state->stats);
-  for (int i = 0; result && i < STATS_COUNT; i++) {
-    PyObject *count = PyLong_FromUnsignedLongLong(counts[i]);
-    if (!count) Py_CLEAR(result);
-    if (result) PyStructSequence_SetItem(result, i, count);
-  }
-  return result;
+  PyObject *values[STATS_COUNT];
+  for (int i = 0; i < STATS_COUNT; i++) values[i] = PyLong_FromUnsignedLongLong(counts[i]);
+  return tuple_make(self->state->stats, values, STATS_COUNT);
 }
 
 /* ---- Metrics --------------------------------------------------------------------------- */

@@ -115,6 +115,20 @@ PyTypeObject *load_tuple_type(PyObject *module, PyStructSequence_Desc *shape) {
   return add_type(module, (PyObject *)PyStructSequence_NewType(shape), shape->name);
 }
 
+PyObject *tuple_make(PyTypeObject *type, PyObject *const *values, Py_ssize_t count) {
+  bool fine = true;
+  for (Py_ssize_t i = 0; i < count; i++) fine = fine && values[i];
+  PyObject *tuple = fine ? PyStructSequence_New(type) : NULL;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    if (tuple) {
+      PyStructSequence_SetItem(tuple, i, values[i]);
+    } else {
+      Py_XDECREF(values[i]);
+    }
+  }
+  return tuple;
+}
+
 PyObject *load_attribute(const char *module, const char *name) {
   PyObject *imported = PyImport_ImportModule(module);
   PyObject *attribute = imported ? PyObject_GetAttrString(imported, name) : NULL;

@@ -66,24 +66,13 @@ static void strings_dealloc(PyObject *object) {
   object_free(object);
 }
 
-/* UTF-8 of a key. */
-static PyObject *key_bytes(PyObject *key, char **text_out, Py_ssize_t *length_out) {
-  if (!PyUnicode_Check(key)) {
-    PyErr_SetString(PyExc_TypeError, "a key must be str");
-    return NULL;
-  }
-  PyObject *bytes = PyUnicode_AsUTF8String(key);
-  if (bytes && PyBytes_AsStringAndSize(bytes, text_out, length_out)) Py_CLEAR(bytes);
-  return bytes;
-}
-
 /* The value of a key, borrowed; NULL if the key does not exist. */
 static bool look_up(strings_t *self, PyObject *key, const char **text_out, size_t *length_out) {
   apns_error_t error = APNS_ERROR_INIT;
   char *text;
   Py_ssize_t length;
   *text_out = NULL;
-  PyObject *bytes = key_bytes(key, &text, &length);
+  PyObject *bytes = utf8_argument(key, "a key", &text, &length);
   if (!bytes) return false;
   apns_status_t status =
       apns_strings_get(self->strings, text, (size_t)length, text_out, length_out, &error);
@@ -126,7 +115,7 @@ static PyObject *format_text(strings_t *self, PyObject *key, const char *const *
   char *name, *text;
   Py_ssize_t name_length;
   size_t length = 0;
-  PyObject *bytes = key_bytes(key, &name, &name_length), *result = NULL;
+  PyObject *bytes = utf8_argument(key, "a key", &name, &name_length), *result = NULL;
   if (!bytes) return NULL;
   apns_status_t status = apns_strings_format(self->strings, name, (size_t)name_length, args, count,
                                              NULL, 0, &length, &error);
