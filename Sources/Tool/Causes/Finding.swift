@@ -14,4 +14,15 @@ struct Finding: Error {
   var about: String
   var message: String
   var remedy: String
+
+  static func problem(
+    _ cause: String, _ about: String, _ message: String, _ remedy: String
+  ) -> Finding {
+    Finding(cause: cause, about: about, message: message, remedy: remedy)
+  }
+  static func warning(
+    _ cause: String, _ about: String, _ message: String, _ remedy: String
+  ) -> Finding {
+    Finding(cause: cause, severity: .warning, about: about, message: message, remedy: remedy)
+  }
 }

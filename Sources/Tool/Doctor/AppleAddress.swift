@@ -67,6 +67,6 @@ struct AppleAddress {
   }
 
   private func found(_ cause: String, _ message: String, _ remedy: String) -> Finding {
-    Finding(cause: cause, about: place.name, message: message, remedy: remedy)
+    .problem(cause, place.name, message, remedy)
   }
 }

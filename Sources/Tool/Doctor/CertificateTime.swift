@@ -29,25 +29,22 @@ struct CertificateTime {
     let now = Int64(time(nil))
     switch side {
     case .early:
-      return Finding(
-        cause: "certificate-not-yet-valid", about: about,
-        message:
-          "\(subject) is not valid yet: it is valid from \(Clock.written(from)), and this machine's time is \(Clock.written(now))",
-        remedy: "set the clock if it is wrong; otherwise use the previous certificate until then")
+      return .problem(
+        "certificate-not-yet-valid", about,
+        "\(subject) is not valid yet: it is valid from \(Clock.written(from)), and this machine's time is \(Clock.written(now))",
+        "set the clock if it is wrong; otherwise use the previous certificate until then")
     case .late:
-      return Finding(
-        cause: "certificate-expired", about: about,
-        message:
-          "\(subject) has expired: it was valid until \(Clock.written(until)), and this machine's time is \(Clock.written(now))",
-        remedy:
-          "renew it on Apple's account page, with a new request or the old one, and replace this file"
+      return .problem(
+        "certificate-expired", about,
+        "\(subject) has expired: it was valid until \(Clock.written(until)), and this machine's time is \(Clock.written(now))",
+        "renew it on Apple's account page, with a new request or the old one, and replace this file"
       )
     case nil:
       guard until - now < Self.soon, until - from > 2 * Self.soon else { return nil }
-      return Finding(
-        cause: "certificate-expires-soon", severity: .warning, about: about,
-        message: "\(subject) expires in \((until - now) / 86_400) days, at \(Clock.written(until))",
-        remedy: "renew it before then: afterwards the gateway rejects it")
+      return .warning(
+        "certificate-expires-soon", about,
+        "\(subject) expires in \((until - now) / 86_400) days, at \(Clock.written(until))",
+        "renew it before then: afterwards the gateway rejects it")
     }
   }
 }

@@ -9,7 +9,7 @@ struct ChainCause {
 
   func finding(_ error: LibraryError, _ probe: TLSProbe) -> Finding {
     func found(_ cause: String, _ remedy: String) -> Finding {
-      Finding(cause: cause, about: place.name, message: error.message, remedy: remedy)
+      .problem(cause, place.name, error.message, remedy)
     }
     switch error.cause {
     case APNS_CAUSE_PEER_NOT_PINNED:
@@ -39,13 +39,12 @@ struct ChainCause {
   private func name(_ probe: TLSProbe) -> Finding {
     let names = probe.certificates.first?.names ?? []
     let list = names.isEmpty ? "no name" : names.prefix(8).joined(separator: ", ")
-    return Finding(
-      cause: "service-name-mismatch", about: place.name,
-      message: "its certificate is for \(list), not for \(place.serverName)",
-      remedy: names.isEmpty
+    return .problem(
+      "service-name-mismatch", place.name,
+      "its certificate is for \(list), not for \(place.serverName)",
+      names.isEmpty
         ? "have a new certificate issued with the name as subjectAltName"
-        : "use one of these names as --host, or as --server-name if the address is correct"
-    )
+        : "use one of these names as --host, or as --server-name if the address is correct")
   }
 
   private func time(_ error: LibraryError, _ probe: TLSProbe) -> Finding {
@@ -54,17 +53,15 @@ struct ChainCause {
         certificate,
         subject: number == 0 ? "the service's certificate" : "in its chain \(certificate.subject)")
       guard let side = time.side, let fault = time.fault(place.name) else { continue }
-      return Finding(
-        cause: side == .early ? "service-not-yet-valid" : "service-expired", about: place.name,
-        message: fault.message,
-        remedy:
-          "check that this machine's clock is right (date -u); otherwise its operator has to renew it"
+      return .problem(
+        side == .early ? "service-not-yet-valid" : "service-expired", place.name, fault.message,
+        "check that this machine's clock is right (date -u); otherwise its operator has to renew it"
       )
     }
-    return Finding(
-      cause: error.cause == APNS_CAUSE_PEER_EXPIRED ? "service-expired" : "service-not-yet-valid",
-      about: place.name, message: error.message,
-      remedy: "check that this machine's clock is right (date -u) and --ca is up to date")
+    return .problem(
+      error.cause == APNS_CAUSE_PEER_EXPIRED ? "service-expired" : "service-not-yet-valid",
+      place.name, error.message,
+      "check that this machine's clock is right (date -u) and --ca is up to date")
   }
 
   /// The service's certificate, and the last issuer in its chain, for any order of the list.
@@ -82,27 +79,25 @@ struct ChainCause {
   private func missing(_ own: Certificate, _ top: Certificate, _ count: Int) -> Finding {
     let known = trust.certificates
     if known.isEmpty, trust.sources.ca == nil, !TrustCheck.hasDirectory {
-      return Finding(
-        cause: "trust-store-empty", about: place.name,
-        message: "this machine trusts no CA: its trust store is empty or missing",
-        remedy: "install it (Debian: ca-certificates), in containers too, or give --ca")
+      return .problem(
+        "trust-store-empty", place.name,
+        "this machine trusts no CA: its trust store is empty or missing",
+        "install it (Debian: ca-certificates), in containers too, or give --ca")
     }
     if top.isSelfSigned {
-      return Finding(
-        cause: count == 1 ? "service-self-signed" : "service-root-unknown",
-        about: place.name,
-        message: count == 1
+      return .problem(
+        count == 1 ? "service-self-signed" : "service-root-unknown", place.name,
+        count == 1
           ? "its certificate (\(own.subject)) is self-signed"
           : "the root of its chain is not trusted here: \(top.subject)\(elsewhere(top.subject))",
-        remedy: root(count == 1))
+        root(count == 1))
     }
     // A trusted certificate has this name, but another key.
     if known.contains(where: { $0.subject == top.issuer }) {
-      return Finding(
-        cause: "service-root-differs", about: place.name,
-        message:
-          "it is issued by \(top.issuer), but the trusted CA of that name has another key",
-        remedy: "get that CA's current certificate for --ca")
+      return .problem(
+        "service-root-differs", place.name,
+        "it is issued by \(top.issuer), but the trusted CA of that name has another key",
+        "get that CA's current certificate for --ca")
     }
     let isIncomplete =
       own.namesIssuersPlace
@@ -110,19 +105,16 @@ struct ChainCause {
         known.contains { $0.subject.organization == wanted }
       } ?? false
     if count == 1, isIncomplete {
-      return Finding(
-        cause: "service-chain-incomplete", about: place.name,
-        message:
-          "it sends only its own certificate, and not that of its issuer \(top.issuer)",
-        remedy:
-          "the service's operator must add the intermediate certificate after its own (a full chain); until then put it into --ca"
+      return .problem(
+        "service-chain-incomplete", place.name,
+        "it sends only its own certificate, and not that of its issuer \(top.issuer)",
+        "the service's operator must add the intermediate certificate after its own (a full chain); until then put it into --ca"
       )
     }
-    return Finding(
-      cause: "service-root-unknown", about: place.name,
-      message:
-        "\(count == 1 ? "its certificate" : "the last of its chain") is issued by \(top.issuer), which is not trusted here\(elsewhere(top.issuer))",
-      remedy: root(false))
+    return .problem(
+      "service-root-unknown", place.name,
+      "\(count == 1 ? "its certificate" : "the last of its chain") is issued by \(top.issuer), which is not trusted here\(elsewhere(top.issuer))",
+      root(false))
   }
 
   private func root(_ isOwn: Bool) -> String {

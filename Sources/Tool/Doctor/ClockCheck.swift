@@ -14,10 +14,9 @@ struct ClockCheck {
     let now = Int64(time(nil))
     if let server {
       guard let answer = TimeServer.request(server, within: timeoutMS) else {
-        report.add(
-          cause: "time-server-silent", severity: .warning, about: server,
-          message: "it does not send the time",
-          remedy: "name another SNTP server with --time-server")
+        report.warning(
+          "time-server-silent", server, "it does not send the time",
+          "name another SNTP server with --time-server")
         return
       }
       let ahead = now - answer
@@ -50,10 +49,9 @@ struct ClockCheck {
   }
 
   private func wrong(_ message: String) -> Finding {
-    Finding(
-      cause: "clock-wrong", about: "clock", message: message,
-      remedy:
-        "set it, and keep it set with NTP (timedatectl set-ntp true): certificates and provider tokens depend on it"
+    .problem(
+      "clock-wrong", "clock", message,
+      "set it, and keep it set with NTP (timedatectl set-ntp true): certificates and provider tokens depend on it"
     )
   }
 

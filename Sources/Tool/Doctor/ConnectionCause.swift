@@ -19,7 +19,7 @@ struct ConnectionCause {
 
   func finding(_ error: LibraryError, _ probe: TLSProbe) -> Finding {
     func found(_ cause: String, _ message: String, _ remedy: String) -> Finding {
-      Finding(cause: cause, about: place.name, message: message, remedy: remedy)
+      .problem(cause, place.name, message, remedy)
     }
 
     switch error.cause {
@@ -84,18 +84,16 @@ struct ConnectionCause {
   private func name(_ error: LibraryError) -> Finding {
     let isDown = error.cause != APNS_CAUSE_NAME_NOT_FOUND
     let name = peer.proxyAddress?.host ?? place.host
-    return Finding(
-      cause: isDown ? "name-service-down" : "name-not-found", about: name,
-      message: error.message,
-      remedy: isDown
+    return .problem(
+      isDown ? "name-service-down" : "name-not-found", name, error.message,
+      isDown
         ? "no name server responds: see /etc/resolv.conf, in a container too; getent hosts \(name)"
-        : "check the spelling of the name; getent hosts \(name) resolves it on this machine"
-    )
+        : "check the spelling of the name; getent hosts \(name) resolves it on this machine")
   }
 
   private func network(_ error: LibraryError) -> Finding {
     func found(_ cause: String, _ remedy: String) -> Finding {
-      Finding(cause: cause, about: place.name, message: error.message, remedy: remedy)
+      .problem(cause, place.name, error.message, remedy)
     }
     switch error.cause {
     case APNS_CAUSE_CONNECTION_REFUSED:
@@ -122,8 +120,7 @@ struct ConnectionCause {
 
   private func proxy(_ error: LibraryError) -> Finding {
     func found(_ cause: String, _ remedy: String) -> Finding {
-      Finding(
-        cause: cause, about: peer.proxyAddress?.host ?? "", message: error.message, remedy: remedy)
+      .problem(cause, peer.proxyAddress?.host ?? "", error.message, remedy)
     }
     switch error.cause {
     case APNS_CAUSE_PROXY_UNREACHABLE:

@@ -60,20 +60,18 @@ struct CredentialFile {
   /// A warning if other users may read the key.
   var exposure: Finding? {
     guard holdsSecret, mode & (S_IROTH | S_IWOTH) != 0 else { return nil }
-    return Finding(
-      cause: "key-file-open", severity: .warning, about: path,
-      message:
-        "everyone on this machine can \(mode & S_IROTH == 0 ? "change" : "read") the key in it (mode \(String(mode & 0o7777, radix: 8)))",
-      remedy: "chmod 600 \(path), and make the user that sends the pushes its owner")
+    return .warning(
+      "key-file-open", path,
+      "everyone on this machine can \(mode & S_IROTH == 0 ? "change" : "read") the key in it (mode \(String(mode & 0o7777, radix: 8)))",
+      "chmod 600 \(path), and make the user that sends the pushes its owner")
   }
 
   /// The same warning for a passphrase file.
   static func exposure(ofPassphrase path: String) -> Finding? {
     guard let file = CredentialFile(path), file.mode & (S_IROTH | S_IWOTH) != 0 else { return nil }
-    return Finding(
-      cause: "passphrase-file-open", severity: .warning, about: path,
-      message: "everyone on this machine can use the passphrase in it",
-      remedy: "chmod 600 \(path), and make the user that sends the pushes its owner")
+    return .warning(
+      "passphrase-file-open", path, "everyone on this machine can use the passphrase in it",
+      "chmod 600 \(path), and make the user that sends the pushes its owner")
   }
 
   /// Ciphers that OpenSSL 3 keeps in its legacy provider.
@@ -85,12 +83,10 @@ struct CredentialFile {
     ]
     let prefix: [UInt8] = [0x06, 0x0A, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x0C, 0x01]
     guard let kind = kinds.first(where: { bytes.contains(prefix + [$0.0]) }) else { return nil }
-    return Finding(
-      cause: "pkcs12-old-cipher", severity: .warning, about: path,
-      message:
-        "is encrypted with \(kind.1), which needs OpenSSL 3's legacy provider: the library loads it if it is installed, other programs often do not",
-      remedy:
-        "write it again: openssl pkcs12 -legacy -in \(path) -nodes -out provider.pem, and chmod 600 that"
+    return .warning(
+      "pkcs12-old-cipher", path,
+      "is encrypted with \(kind.1), which needs OpenSSL 3's legacy provider: the library loads it if it is installed, other programs often do not",
+      "write it again: openssl pkcs12 -legacy -in \(path) -nodes -out provider.pem, and chmod 600 that"
     )
   }
 }

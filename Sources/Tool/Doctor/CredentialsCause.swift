@@ -6,7 +6,7 @@ import Glibc
 enum CredentialsCause {
   static func finding(_ error: LibraryError, about: String, file: CredentialFile?) -> Finding {
     func found(_ cause: String, _ remedy: String) -> Finding {
-      Finding(cause: cause, about: about, message: error.message, remedy: remedy)
+      .problem(cause, about, error.message, remedy)
     }
 
     switch error.systemError {

@@ -77,14 +77,12 @@ struct ProviderCheck {
       isSandbox ? !description.isForSandbox : !description.isForProduction
     else { return nil }
     let (its, other) = isSandbox ? ("production", "sandbox") : ("sandbox", "production")
-    return Finding(
-      cause: "environment-mismatch", about: path,
-      message:
-        "the certificate is for Apple's \(its) service only, but the connection was to \(other)",
-      remedy: isSandbox
+    return .problem(
+      "environment-mismatch", path,
+      "the certificate is for Apple's \(its) service only, but the connection was to \(other)",
+      isSandbox
         ? "leave out --sandbox, or get a certificate for it; production and the sandbox have different device tokens"
-        : "add --sandbox for apps that Xcode installed, or get a certificate for production"
-    )
+        : "add --sandbox for apps that Xcode installed, or get a certificate for production")
   }
 
   private func topics(_ description: ProviderCredentials.Description, _ path: String) -> Finding? {
@@ -93,28 +91,26 @@ struct ProviderCheck {
       guard !description.topics.isEmpty, !description.topics.contains(topic),
         description.topics != [topic + ".voip"]
       else { return nil }
-      return Finding(
-        cause: "topic-not-covered", about: path,
-        message:
-          "the certificate is for \(description.topics.joined(separator: ", ")), not for \(topic)",
-        remedy: "give --topic as one of these, or the certificate of that app")
+      return .problem(
+        "topic-not-covered", path,
+        "the certificate is for \(description.topics.joined(separator: ", ")), not for \(topic)",
+        "give --topic as one of these, or the certificate of that app")
     }
     guard description.topics.isEmpty, target.isApple else { return nil }
-    return Finding(
-      cause: "certificate-without-topic", about: path,
-      message:
-        "the certificate (\(description.subject ?? "")) has no topic: it is probably not a push certificate",
-      remedy: "give the app's push certificate, \"Apple Push Services: …\" on the account page")
+    return .problem(
+      "certificate-without-topic", path,
+      "the certificate (\(description.subject ?? "")) has no topic: it is probably not a push certificate",
+      "give the app's push certificate, \"Apple Push Services: …\" on the account page")
   }
 
   private func usage(_ file: CredentialFile?, _ path: String) -> Finding? {
     guard let certificates = file?.certificates, certificates.count == 1,
       certificates[0].isForClients == false
     else { return nil }
-    return Finding(
-      cause: "certificate-not-for-clients", about: path,
-      message: "the certificate is not allowed for clients (extended key usage)",
-      remedy: "give the push certificate; this one is for a server or for signing")
+    return .problem(
+      "certificate-not-for-clients", path,
+      "the certificate is not allowed for clients (extended key usage)",
+      "give the push certificate; this one is for a server or for signing")
   }
 
   /// If a file has several certificates, the library prefers one for pushing.
@@ -126,11 +122,10 @@ struct ProviderCheck {
       ),
       !shown.isForPushing
     else { return nil }
-    return Finding(
-      cause: "certificate-not-for-pushing", about: path,
-      message:
-        "the certificate (\(description.subject ?? "")) has none of Apple's extensions for pushing",
-      remedy: "give the app's push certificate, \"Apple Push Services: …\" on the account page")
+    return .problem(
+      "certificate-not-for-pushing", path,
+      "the certificate (\(description.subject ?? "")) has none of Apple's extensions for pushing",
+      "give the app's push certificate, \"Apple Push Services: …\" on the account page")
   }
 
   private func text(of description: ProviderCredentials.Description) -> String {

@@ -42,13 +42,11 @@ struct PushAttempt {
       _ = try session.drain(within: answerMS)
       guard let outcome = try session.next(within: 0) else {
         return .failed(
-          Finding(
-            cause: "push-unanswered", about: about,
-            message: "the service does not respond to a push to this device",
-            remedy: isByToken
+          .problem(
+            "push-unanswered", about, "the service does not respond to a push to this device",
+            isByToken
               ? "wait 20 minutes: each run of a program makes a provider token, and a second one within that time gets TooManyProviderTokenUpdates"
-              : "try again; the gateway may not answer the sentinel: ask its operator"
-          ))
+              : "try again; the gateway may not answer the sentinel: ask its operator"))
       }
       return outcome.kind == .accepted
         ? .accepted(by: self) : .refused(outcome, ReasonCause.finding(outcome, about: about))
@@ -59,9 +57,9 @@ struct PushAttempt {
             alert, about: about, AlertCause.Shown(certificate: true, isUnusable: false)))
       }
       return .failed(
-        Finding(
-          cause: "push-not-sent", about: about, message: error.message,
-          remedy: "check your notification with apns send --dry-run; try again"))
+        .problem(
+          "push-not-sent", about, error.message,
+          "check your notification with apns send --dry-run; try again"))
     }
   }
 }

@@ -23,12 +23,11 @@ struct Report {
   mutating func add(_ finding: Finding?) {
     if let finding { lines.append(.found(Self.redacted(finding))) }
   }
-  mutating func add(
-    cause: String, severity: Finding.Severity = .problem, about: String, message: String,
-    remedy: String
-  ) {
-    add(
-      Finding(cause: cause, severity: severity, about: about, message: message, remedy: remedy))
+  mutating func problem(_ cause: String, _ about: String, _ message: String, _ remedy: String) {
+    add(.problem(cause, about, message, remedy))
+  }
+  mutating func warning(_ cause: String, _ about: String, _ message: String, _ remedy: String) {
+    add(.warning(cause, about, message, remedy))
   }
   mutating func add(_ finding: Finding, severity: Finding.Severity) {
     var finding = finding

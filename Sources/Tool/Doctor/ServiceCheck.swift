@@ -52,12 +52,10 @@ struct ServiceCheck {
         report.isReachable = false
         report.skip(Self.push, "not tried: the service rejects this provider")
       } else if !hasSettings {
-        report.add(
-          cause: "no-settings", about: place.name,
-          message:
-            "it chooses HTTP/2 (ALPN h2) in the handshake, but does not send SETTINGS, which must come first",
-          remedy:
-            "check --port; ask the service's operator whether its TLS proxy leads to an HTTP/2 server; otherwise raise --connect-timeout"
+        report.problem(
+          "no-settings", place.name,
+          "it chooses HTTP/2 (ALPN h2) in the handshake, but does not send SETTINGS, which must come first",
+          "check --port; ask the service's operator whether its TLS proxy leads to an HTTP/2 server; otherwise raise --connect-timeout"
         )
         report.isReachable = false
         report.skip(Self.push, "not tried: the service does not speak HTTP/2")
@@ -91,10 +89,10 @@ struct ServiceCheck {
         try ServiceProbe(options).push(who.handle)
       }
       guard let outcome else {
-        report.add(
-          cause: "push-unanswered", about: Self.push,
-          message: "the service does not respond to a push to a nonexistent device",
-          remedy: "try again; ask the service's operator")
+        report.problem(
+          "push-unanswered", Self.push,
+          "the service does not respond to a push to a nonexistent device",
+          "try again; ask the service's operator")
         return
       }
       if outcome.isBadToken {
@@ -110,9 +108,9 @@ struct ServiceCheck {
         report.add(ReasonCause.finding(outcome, about: Self.push))
       }
     } catch {
-      report.add(
-        cause: "push-not-sent", about: Self.push, message: error.message,
-        remedy: "check your notification with apns send --dry-run; try again")
+      report.problem(
+        "push-not-sent", Self.push, error.message,
+        "check your notification with apns send --dry-run; try again")
     }
   }
 

@@ -25,16 +25,15 @@ struct TokenEnvironment {
     }
     switch attempt.send(credentials) {
     case .accepted:
-      report.add(
-        cause: "token-of-other-environment", about: "token",
-        message:
-          "\(Self.name(own)) does not know it (BadDeviceToken), and \(Self.name(other)) accepts a push to it",
-        remedy: remedy)
+      report.problem(
+        "token-of-other-environment", "token",
+        "\(Self.name(own)) does not know it (BadDeviceToken), and \(Self.name(other)) accepts a push to it",
+        remedy)
     case .refused(let second, _) where second.reason == "BadDeviceToken":
-      report.add(
-        cause: finding.cause, about: finding.about,
-        message: "rejected: BadDeviceToken, in \(Self.name(own)) and in \(Self.name(other))",
-        remedy: "check the token with apns token; otherwise have the app send its token again")
+      report.problem(
+        finding.cause, finding.about,
+        "rejected: BadDeviceToken, in \(Self.name(own)) and in \(Self.name(other))",
+        "check the token with apns token; otherwise have the app send its token again")
     case .refused(let second, _):
       first.add(to: &report)
       report.skip(

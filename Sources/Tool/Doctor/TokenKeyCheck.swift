@@ -33,7 +33,7 @@ struct TokenKeyCheck {
   /// The problems that only a signing key can have.
   private func fault(_ error: LibraryError, _ path: String) -> Finding? {
     func found(_ cause: String, _ remedy: String) -> Finding {
-      Finding(cause: cause, about: path, message: error.message, remedy: remedy)
+      .problem(cause, path, error.message, remedy)
     }
     switch error.cause {
     case APNS_CAUSE_KEY_UNFIT:
@@ -76,10 +76,9 @@ struct TokenKeyCheck {
       name.hasPrefix("AuthKey_"), name.hasSuffix(".p8"),
       name.dropFirst(8).dropLast(3) != given
     else { return nil }
-    return Finding(
-      cause: "key-id-differs", severity: .warning, about: path,
-      message:
-        "the file's name has the key ID \(name.dropFirst(8).dropLast(3)), but --key-id is \(given)",
-      remedy: "leave out --key-id if the file's name is right")
+    return .warning(
+      "key-id-differs", path,
+      "the file's name has the key ID \(name.dropFirst(8).dropLast(3)), but --key-id is \(given)",
+      "leave out --key-id if the file's name is right")
   }
 }

@@ -22,10 +22,9 @@ struct TrustCheck {
     }
     guard pinsAreRead(&report), listsAreRead(&report) else { return false }
     if sources.acceptsAnyPeer {
-      report.add(
-        cause: "any-peer", severity: .warning, about: "--dangerously-accept-any-peer",
-        message: "anyone on the network path can read and change the data",
-        remedy: "leave it out and give --ca")
+      report.warning(
+        "any-peer", "--dangerously-accept-any-peer",
+        "anyone on the network path can read and change the data", "leave it out and give --ca")
     }
     return true
   }
@@ -37,10 +36,9 @@ struct TrustCheck {
       _ = try ProviderCredentials(only)
       return true
     } catch {
-      report.add(
-        cause: "pin-malformed", about: "--pin", message: error.message,
-        remedy:
-          "sha256// and the output of openssl x509 -in CERTIFICATE -noout -pubkey | openssl pkey -pubin -outform DER | openssl dgst -sha256 -binary | base64"
+      report.problem(
+        "pin-malformed", "--pin", error.message,
+        "sha256// and the output of openssl x509 -in CERTIFICATE -noout -pubkey | openssl pkey -pubin -outform DER | openssl dgst -sha256 -binary | base64"
       )
       return false
     }

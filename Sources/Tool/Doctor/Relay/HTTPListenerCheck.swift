@@ -20,10 +20,9 @@ struct HTTPListenerCheck {
       evaluate(String(decoding: socket.readAll(limit: 4096), as: UTF8.self), &report)
       return true
     } catch {
-      report.add(
-        cause: "http-listener-unreachable", about: place, message: "no connection: \(error.text)",
-        remedy:
-          "relay.yaml must have a listener with 'type: http'; without host it accepts connections from its own machine only; a socket's directory and socket_mode restrict its users"
+      report.problem(
+        "http-listener-unreachable", place, "no connection: \(error.text)",
+        "relay.yaml must have a listener with 'type: http'; without host it accepts connections from its own machine only; a socket's directory and socket_mode restrict its users"
       )
       return false
     }
@@ -45,18 +44,16 @@ struct HTTPListenerCheck {
         place, "an HTTP listener of a relay: it requires a bearer token from its authorization_file"
       )
     } else if status == "503" {
-      report.add(
-        cause: "http-listener-stops", about: place,
-        message: "the relay is stopping, or its queue fails",
-        remedy: "see the relay's log")
+      report.problem(
+        "http-listener-stops", place, "the relay is stopping, or its queue fails",
+        "see the relay's log")
     } else {
       let line = response.prefix { $0 != "\r\n" && $0 != "\n" }.prefix(80)
-      report.add(
-        cause: "http-listener-other", about: place,
-        message: line.isEmpty
-          ? "no response"
-          : "it is not an HTTP listener of a relay; it sends \"\(line)\"",
-        remedy: "check the address: 'port' or 'socket' of the listener in relay.yaml")
+      report.problem(
+        "http-listener-other", place,
+        line.isEmpty
+          ? "no response" : "it is not an HTTP listener of a relay; it sends \"\(line)\"",
+        "check the address: 'port' or 'socket' of the listener in relay.yaml")
     }
   }
 }

@@ -11,37 +11,32 @@ final class LegacyCredentials {
   /// The key is in a separate file, or in the certificate's.
   init(certificate path: String, key keyPath: String?, passphrase: String?) throws(Finding) {
     guard let file = CredentialFile(path) else {
-      throw Finding(
-        cause: "file-missing", about: path, message: "cannot be read", remedy: "check the path")
+      throw .problem("file-missing", path, "cannot be read", "check the path")
     }
     if file.form == .pkcs12 {
-      throw Finding(
-        cause: "certificate-not-pem", about: path,
-        message: "is PKCS#12, but this check needs PEM",
-        remedy:
-          "openssl pkcs12 -legacy -in \(path) -nodes -out provider.pem, chmod 600 that, and give it"
-      )
+      throw .problem(
+        "certificate-not-pem", path, "is PKCS#12, but this check needs PEM",
+        "openssl pkcs12 -legacy -in \(path) -nodes -out provider.pem, chmod 600 that, and give it")
     }
     guard let certificate = file.certificates.first else {
-      throw Finding(
-        cause: "certificate-missing", about: path, message: "contains no certificate",
-        remedy: "give the program's certificate, in PEM")
+      throw .problem(
+        "certificate-missing", path, "contains no certificate",
+        "give the program's certificate, in PEM")
     }
     let keyPath = keyPath ?? path
     guard let bytes = try? WholeText.read(keyPath),
       let key = Self.key(String(decoding: bytes, as: UTF8.self), passphrase)
     else {
-      throw Finding(
-        cause: "key-missing", about: keyPath,
-        message: "contains no private key that could be opened",
-        remedy: "give the key's file with --key, and its passphrase with --passphrase-file")
+      throw .problem(
+        "key-missing", keyPath, "contains no private key that could be opened",
+        "give the key's file with --key, and its passphrase with --passphrase-file")
     }
     guard X509_check_private_key(certificate.handle, key) == 1 else {
       EVP_PKEY_free(key)
       ERR_clear_error()
-      throw Finding(
-        cause: "key-mismatch", about: keyPath, message: "the key does not match the certificate",
-        remedy: "give the certificate's key")
+      throw .problem(
+        "key-mismatch", keyPath, "the key does not match the certificate",
+        "give the certificate's key")
     }
     (self.certificate, self.key) = (certificate, key)
   }

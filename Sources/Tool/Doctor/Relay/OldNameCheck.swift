@@ -25,10 +25,9 @@ struct OldNameCheck {
     let remedy =
       "on the program's machine: \"\(entry)\" in /etc/hosts, or the same in its DNS; the relay's own machine does not need it"
     guard Self.pairs.contains(where: { leads($0.0) || leads($0.1) }) else {
-      report.add(
-        cause: "old-names-elsewhere", severity: .warning, about: Self.pairs[0].0,
-        message: "\(addressText(places[Self.pairs[0].0])), not to the relay at \(relay[0])",
-        remedy: remedy)
+      report.warning(
+        "old-names-elsewhere", Self.pairs[0].0,
+        "\(addressText(places[Self.pairs[0].0])), not to the relay at \(relay[0])", remedy)
       return
     }
     for pair in Self.pairs {
@@ -37,12 +36,11 @@ struct OldNameCheck {
       case (false, false): break
       case (let isGateway, _):
         let (right, wrong) = isGateway ? pair : (pair.1, pair.0)
-        report.add(
-          cause: "old-name-elsewhere", severity: .warning, about: wrong,
-          message:
-            "\(addressText(places[wrong])), but \(right) leads to the relay at \(relay[0]): "
+        report.warning(
+          "old-name-elsewhere", wrong,
+          "\(addressText(places[wrong])), but \(right) leads to the relay at \(relay[0]): "
             + (isGateway ? "programs get no feedback about gone devices" : "nothing is pushed"),
-          remedy: remedy)
+          remedy)
       }
     }
   }

@@ -64,20 +64,17 @@ struct OldTLSCheck {
       )
     }
     if let oldest = open.first, oldest < .tls1_2 {
-      report.add(
-        cause: "old-tls-open", severity: .warning, about: about,
-        message:
-          "it accepts TLS \(oldest.rawValue), which an attacker on the network path can read and change",
-        remedy:
-          "keep the path from the program to this port within your own network; if no program needs it, set min_tls: \"1.2\""
+      report.warning(
+        "old-tls-open", about,
+        "it accepts TLS \(oldest.rawValue), which an attacker on the network path can read and change",
+        "keep the path from the program to this port within your own network; if no program needs it, set min_tls: \"1.2\""
       )
     }
     if isByRSA == true {
-      report.add(
-        cause: "rsa-key-exchange-open", severity: .warning, about: about,
-        message:
-          "it accepts RSA key exchange: anyone who gets the listener's key later can decrypt recorded traffic",
-        remedy: "if no program needs it, set rsa_key_exchange: false")
+      report.warning(
+        "rsa-key-exchange-open", about,
+        "it accepts RSA key exchange: anyone who gets the listener's key later can decrypt recorded traffic",
+        "if no program needs it, set rsa_key_exchange: false")
     }
   }
 

@@ -71,10 +71,9 @@ struct RelayCheck {
         certificate: certificate, about: about, name: serverName, caFile: caFile,
         distrust: distrust)
     } catch let fault as TimedSocket.Fault {
-      report.add(
-        cause: "listener-unreachable", about: about, message: "no connection: \(fault.text)",
-        remedy:
-          "relay.yaml must have a listener with 'type: binary' and this \(option); without host it accepts connections from its own machine only; firewalls must allow the port"
+      report.problem(
+        "listener-unreachable", about, "no connection: \(fault.text)",
+        "relay.yaml must have a listener with 'type: binary' and this \(option); without host it accepts connections from its own machine only; firewalls must allow the port"
       )
       return nil
     } catch let error as LegacyConnection.Failure {
@@ -88,7 +87,7 @@ struct RelayCheck {
 
   private static func finding(_ failure: LegacyConnection.Failure, _ about: String) -> Finding {
     func found(_ cause: String, _ message: String, _ remedy: String) -> Finding {
-      Finding(cause: cause, about: about, message: message, remedy: remedy)
+      .problem(cause, about, message, remedy)
     }
     switch failure {
     case .impossible:
@@ -142,17 +141,13 @@ struct RelayCheck {
       }
       return report.add(finding)
     } catch {
-      return report.add(
-        cause: "listener-unreachable", about: about, message: "the next connection fails",
-        remedy: "try again")
+      return report.problem("listener-unreachable", about, "the next connection fails", "try again")
     }
     if tickets > 0 {
-      report.add(
-        cause: "session-tickets", severity: .warning, about: about,
-        message:
-          "it sends session tickets, which some legacy programs take for an error packet or a close",
-        remedy:
-          "a relay's listener sends none: turn them off in the proxy in front of it, or connect to the listener directly"
+      report.warning(
+        "session-tickets", about,
+        "it sends session tickets, which some legacy programs take for an error packet or a close",
+        "a relay's listener sends none: turn them off in the proxy in front of it, or connect to the listener directly"
       )
     }
     evaluate(answer, end, "\(version), \(cipher)", about, &report)
@@ -167,27 +162,24 @@ struct RelayCheck {
     if answer == packet {
       accepted(words, about, &report)
       if end != .closeNotify {
-        report.add(
-          cause: "abrupt-end", severity: .warning, about: about,
-          message:
-            "after the error packet the connection ends without close_notify, so some programs lose the packet",
-          remedy: "a relay's listener sends close_notify: check the proxy in front of it")
+        report.warning(
+          "abrupt-end", about,
+          "after the error packet the connection ends without close_notify, so some programs lose the packet",
+          "a relay's listener sends close_notify: check the proxy in front of it")
       }
     } else if answer.isEmpty, end != .timeout {
       disconnected(about, &report)
     } else if answer.isEmpty {
-      report.add(
-        cause: "listener-silent", about: about,
-        message: "a bad frame is not answered within \(Int(seconds)) s",
-        remedy:
-          "see the relay's log and /readyz: while its queue cannot be written, the listener does not read"
+      report.problem(
+        "listener-silent", about, "a bad frame is not answered within \(Int(seconds)) s",
+        "see the relay's log and /readyz: while its queue cannot be written, the listener does not read"
       )
     } else {
       let hex = answer.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
-      report.add(
-        cause: "no-binary-listener", about: about,
-        message: "it answers a bad frame with \(hex.joined()), unlike Apple's gateway",
-        remedy: "check the port: it must be a binary listener's")
+      report.problem(
+        "no-binary-listener", about,
+        "it answers a bad frame with \(hex.joined()), unlike Apple's gateway",
+        "check the port: it must be a binary listener's")
     }
   }
 
@@ -198,12 +190,10 @@ struct RelayCheck {
         "a client with the certificate \(credentials.certificate.subject) is accepted (\(words)); a frame without a token gets status 2 with its identifier, then the connection closes"
       )
     } else {
-      report.add(
-        cause: "listener-of-anybody", severity: .warning, about: about,
-        message:
-          "anyone who can reach this port can push: a client without a certificate is accepted",
-        remedy:
-          "protect the port with a firewall; 'fingerprints' or 'client_ca' instead of 'app' requires a certificate"
+      report.warning(
+        "listener-of-anybody", about,
+        "anyone who can reach this port can push: a client without a certificate is accepted",
+        "protect the port with a firewall; 'fingerprints' or 'client_ca' instead of 'app' requires a certificate"
       )
     }
   }
@@ -216,12 +206,10 @@ struct RelayCheck {
         about, "whether the legacy program is accepted: give its --certificate, and --key")
     }
     let fingerprint = credentials.certificate.printedFingerprint
-    report.add(
-      cause: "client-unknown", about: about,
-      message:
-        "a client with the certificate \(credentials.certificate.subject) is disconnected after the handshake: the certificate belongs to no app",
-      remedy:
-        "list its fingerprint under the listener's fingerprints, with the name of its app, and reload the relay: \(fingerprint)"
+    report.problem(
+      "client-unknown", about,
+      "a client with the certificate \(credentials.certificate.subject) is disconnected after the handshake: the certificate belongs to no app",
+      "list its fingerprint under the listener's fingerprints, with the name of its app, and reload the relay: \(fingerprint)"
     )
   }
 

@@ -23,11 +23,10 @@ struct ShownCertificateCheck {
     )
     report.add(time)
     if !certificate.hasRSAKey {
-      report.add(
-        cause: "listener-key-not-rsa", severity: .warning, about: about,
-        message: "its key is not RSA, but programs from before 2012 support only RSA",
-        remedy:
-          "give the listener an RSA certificate, or omit certificate and key: the relay then makes one"
+      report.warning(
+        "listener-key-not-rsa", about,
+        "its key is not RSA, but programs from before 2012 support only RSA",
+        "give the listener an RSA certificate, or omit certificate and key: the relay then makes one"
       )
     }
     guard caFile != nil else {
@@ -38,19 +37,16 @@ struct ShownCertificateCheck {
       return
     }
     if let distrust {
-      report.add(
-        cause: "listener-not-trusted", about: about,
-        message: "a program that trusts \(caFile ?? "") rejects it: \(distrust)",
-        remedy:
-          "add the CA of the listener's certificate to that file; if the relay made it, that is NAME-listener-ca.pem in the queue's directory"
+      report.problem(
+        "listener-not-trusted", about,
+        "a program that trusts \(caFile ?? "") rejects it: \(distrust)",
+        "add the CA of the listener's certificate to that file; if the relay made it, that is NAME-listener-ca.pem in the queue's directory"
       )
     } else if !certificate.isFor(name) {
-      report.add(
-        cause: "listener-name-mismatch", about: about,
-        message:
-          "a program that checks names rejects it: it is for \(names), not for \(name)",
-        remedy:
-          "have a certificate issued for \(name); the relay's own certificate is for Apple's old names; give the name that the program uses with --server-name"
+      report.problem(
+        "listener-name-mismatch", about,
+        "a program that checks names rejects it: it is for \(names), not for \(name)",
+        "have a certificate issued for \(name); the relay's own certificate is for Apple's old names; give the name that the program uses with --server-name"
       )
     } else {
       report.fine(about, "a program that trusts \(caFile ?? "") accepts it for \(name)")
@@ -70,10 +66,10 @@ struct ShownCertificateCheck {
       ? "set the clock if it is wrong"
       : "replace it, and restart the relay; if the relay made it, remove its files to have a new one made"
     if finding == nil, certificate.validUntil > Self.end32 {
-      return Finding(
-        cause: "listener-certificate-past-2038", severity: .warning, about: about,
-        message: "it is valid for longer than 32-bit time values can represent",
-        remedy: "have one issued that expires before 2038-01-19")
+      return .warning(
+        "listener-certificate-past-2038", about,
+        "it is valid for longer than 32-bit time values can represent",
+        "have one issued that expires before 2038-01-19")
     }
     return finding
   }
