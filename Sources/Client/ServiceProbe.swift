@@ -41,15 +41,16 @@ package struct ServiceProbe {
 
   private final class SettingsFlag { var hasArrived = false }
 
-  /// The reason in the service's response to a silent push to an impossible device; nil without a
-  /// response.
-  package func push(_ credentials: OpaquePointer) throws(LibraryError) -> SendOutcome? {
+  /// The service's response to a silent push to a device, by default an impossible one; nil without
+  /// a response.
+  package func push(
+    _ credentials: OpaquePointer, to token: [UInt8] = noDevice
+  ) throws(LibraryError) -> SendOutcome? {
     var (options, delivery) = (options, Delivery())
     options.deliversAtMostOnce = true
     delivery.priority = 5
     let session = try PushSession(options, credentials: credentials, delivery: delivery)
-    try session.send(
-      SentNotification(number: 1, token: Self.noDevice, isAgain: false), Self.silentPush)
+    try session.send(SentNotification(number: 1, token: token, isAgain: false), Self.silentPush)
     try session.flush()
     _ = try session.drain(within: Int32(clamping: timeoutMS))
     return try session.next(within: 0)

@@ -12,8 +12,8 @@ package final class OpenSSLServerContext: @unchecked Sendable {
     self.pointer = pointer
     let isSet =
       SSL_CTX_set_cipher_list(pointer, tls.ciphers) == 1
-      && copenssl_set_min_version(pointer, Self.number(tls.min)) == 1
-      && copenssl_set_max_version(pointer, Self.number(tls.max)) == 1
+      && copenssl_set_min_version(pointer, tls.min.number) == 1
+      && copenssl_set_max_version(pointer, tls.max.number) == 1
       && SSL_CTX_use_certificate_chain_file(pointer, tls.certificateFile) == 1
       && SSL_CTX_use_PrivateKey_file(pointer, tls.keyFile, SSL_FILETYPE_PEM) == 1
       && (tls.clientAuthorityFile.map { SSL_CTX_load_verify_locations(pointer, $0, nil) } ?? 1) == 1
@@ -45,14 +45,5 @@ package final class OpenSSLServerContext: @unchecked Sendable {
     let text = ERR_reason_error_string(ERR_peek_error()).map { String(cString: $0) }
     ERR_clear_error()
     return text ?? "unknown TLS error"
-  }
-
-  private static func number(_ bound: TLSBound) -> CInt {
-    switch bound {
-    case .tls1_0: TLS1_VERSION
-    case .tls1_1: TLS1_1_VERSION
-    case .tls1_2: TLS1_2_VERSION
-    case .tls1_3: TLS1_3_VERSION
-    }
   }
 }

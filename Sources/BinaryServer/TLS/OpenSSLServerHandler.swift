@@ -55,13 +55,7 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
   // MARK: Results of the handshake
 
   package var version: TLSBound? {
-    switch SSL_version(ssl) {
-    case TLS1_VERSION: .tls1_0
-    case TLS1_1_VERSION: .tls1_1
-    case TLS1_2_VERSION: .tls1_2
-    case TLS1_3_VERSION: .tls1_3
-    default: nil
-    }
+    TLSBound.allCases.first { $0.number == SSL_version(ssl) }
   }
 
   /// The client's certificate.

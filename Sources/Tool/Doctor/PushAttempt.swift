@@ -3,12 +3,9 @@ import Client
 /// A silent push to a device, to learn whether the service accepts provider, topic and token.
 struct PushAttempt {
   private static let about = "push"
-  private static let payload = Array(#"{"aps":{"content-available":1}}"#.utf8)
 
   var token: [UInt8]
-  var topic: String?
   var options: PushSession.Options
-  var answerMS: Int32
   var isByToken: Bool
 
   /// The result.
@@ -30,17 +27,12 @@ struct PushAttempt {
 
   func send(_ credentials: () throws(LibraryError) -> ProviderCredentials) -> Response {
     let about = Self.about
-    var options = options
-    options.topic = topic
-    options.deliversAtMostOnce = true
-    var delivery = Delivery()
-    delivery.priority = 5
     do throws(LibraryError) {
-      let session = try PushSession(options, credentials: credentials(), delivery: delivery)
-      try session.send(SentNotification(number: 1, token: token, isAgain: false), Self.payload)
-      try session.flush()
-      _ = try session.drain(within: answerMS)
-      guard let outcome = try session.next(within: 0) else {
+      let who = try credentials()
+      let outcome = try withExtendedLifetime(who) { () throws(LibraryError) in
+        try ServiceProbe(options).push(who.handle, to: token)
+      }
+      guard let outcome else {
         return .failed(
           .problem(
             "push-unanswered", about, "the service does not respond to a push to this device",

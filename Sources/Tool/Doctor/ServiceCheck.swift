@@ -81,12 +81,10 @@ struct ServiceCheck {
   private static let push = "push"
 
   private func pushToNoDevice(_ report: inout Report) {
-    var options = options
-    options.topic = topic
     do throws(LibraryError) {
       let who = try credentials()
       let outcome = try withExtendedLifetime(who) { () throws(LibraryError) in
-        try ServiceProbe(options).push(who.handle)
+        try ServiceProbe(pushOptions).push(who.handle)
       }
       guard let outcome else {
         report.problem(
@@ -115,9 +113,7 @@ struct ServiceCheck {
   }
 
   private func push(to device: [UInt8], _ report: inout Report) {
-    var attempt = PushAttempt(
-      token: device, topic: topic, options: options, answerMS: Int32(peer.connectTimeoutMS),
-      isByToken: hasTokenKey)
+    var attempt = PushAttempt(token: device, options: pushOptions, isByToken: hasTokenKey)
     let first = attempt.send { () throws(LibraryError) in try credentials() }
     guard let other else {
       first.add(to: &report)
@@ -158,6 +154,12 @@ struct ServiceCheck {
     var options = PushSession.Options()
     options.peer = peer
     options.isHTTP2 = isHTTP2
+    return options
+  }
+
+  private var pushOptions: PushSession.Options {
+    var options = options
+    options.topic = topic
     return options
   }
 

@@ -10,15 +10,14 @@ struct TokenKeyCheck {
     guard let path = sources.tokenKey else { return false }
     let file = CredentialFile(path)
     report.add(file?.exposure)
-    var only = ProviderCredentials.Sources()
-    only.tokenKey = path
-    only.keyIdentifier = sources.keyIdentifier
-    only.team = sources.team
-    only.passphrase = sources.passphrase
-    only.ask = sources.ask
-    do throws(LibraryError) {
-      _ = try ProviderCredentials(only)
-    } catch {
+    let error = TrustCheck.error {
+      $0.tokenKey = path
+      $0.keyIdentifier = sources.keyIdentifier
+      $0.team = sources.team
+      $0.passphrase = sources.passphrase
+      $0.ask = sources.ask
+    }
+    if let error {
       report.add(fault(error, path) ?? CredentialsCause.finding(error, about: path, file: file))
       return false
     }
@@ -72,13 +71,12 @@ struct TokenKeyCheck {
 
   /// Apple puts the key ID into the file's name.
   private func name(_ path: String) -> Finding? {
-    guard let given = sources.keyIdentifier, let name = path.split(separator: "/").last,
-      name.hasPrefix("AuthKey_"), name.hasSuffix(".p8"),
-      name.dropFirst(8).dropLast(3) != given
+    guard let given = sources.keyIdentifier,
+      let named = ProviderOptions.keyIdentifier(named: path), named != given
     else { return nil }
     return .warning(
       "key-id-differs", path,
-      "the file's name has the key ID \(name.dropFirst(8).dropLast(3)), but --key-id is \(given)",
+      "the file's name has the key ID \(named), but --key-id is \(given)",
       "leave out --key-id if the file's name is right")
   }
 }

@@ -9,18 +9,24 @@ struct TrustCheck {
 
   /// Whether they are usable.
   func run(_ report: inout Report) -> Bool {
-    var only = ProviderCredentials.Sources()
-    only.ca = sources.ca
-    do throws(LibraryError) {
-      _ = try ProviderCredentials(only)
-    } catch {
-      let path = sources.ca ?? "the system's trust store"
+    if let error = Self.error(of: { $0.ca = sources.ca }) {
       report.add(
         CredentialsCause.finding(
-          error, about: path, file: sources.ca.flatMap { CredentialFile($0) }))
+          error, about: sources.ca ?? "the system's trust store",
+          file: sources.ca.flatMap { CredentialFile($0) }))
       return false
     }
-    guard pinsAreRead(&report), listsAreRead(&report) else { return false }
+    if let error = Self.error(of: { $0.pins = sources.pins }) {
+      report.problem(
+        "pin-malformed", "--pin", error.message,
+        "sha256// and the output of openssl x509 -in CERTIFICATE -noout -pubkey | openssl pkey -pubin -outform DER | openssl dgst -sha256 -binary | base64"
+      )
+      return false
+    }
+    if let path = sources.revocations, let error = Self.error(of: { $0.revocations = path }) {
+      report.add(CredentialsCause.finding(error, about: path, file: nil))
+      return false
+    }
     if sources.acceptsAnyPeer {
       report.warning(
         "any-peer", "--dangerously-accept-any-peer",
@@ -29,31 +35,15 @@ struct TrustCheck {
     return true
   }
 
-  private func pinsAreRead(_ report: inout Report) -> Bool {
+  /// The library's error about these sources alone; nil if they are usable.
+  static func error(of choose: (inout ProviderCredentials.Sources) -> Void) -> LibraryError? {
     var only = ProviderCredentials.Sources()
-    only.pins = sources.pins
+    choose(&only)
     do throws(LibraryError) {
       _ = try ProviderCredentials(only)
-      return true
+      return nil
     } catch {
-      report.problem(
-        "pin-malformed", "--pin", error.message,
-        "sha256// and the output of openssl x509 -in CERTIFICATE -noout -pubkey | openssl pkey -pubin -outform DER | openssl dgst -sha256 -binary | base64"
-      )
-      return false
-    }
-  }
-
-  private func listsAreRead(_ report: inout Report) -> Bool {
-    guard let path = sources.revocations else { return true }
-    var only = ProviderCredentials.Sources()
-    only.revocations = path
-    do throws(LibraryError) {
-      _ = try ProviderCredentials(only)
-      return true
-    } catch {
-      report.add(CredentialsCause.finding(error, about: path, file: nil))
-      return false
+      return error
     }
   }
 

@@ -154,9 +154,11 @@ struct ProviderOptions: ParsableArguments {
     return sources
   }
 
-  private var keyIdentifier: String? {
-    if let keyID { return keyID }
-    guard let name = p8?.split(separator: "/").last, name.hasPrefix("AuthKey_"),
+  private var keyIdentifier: String? { keyID ?? p8.flatMap(Self.keyIdentifier) }
+
+  /// The ID in the name that Apple gives a key's file.
+  static func keyIdentifier(named path: String) -> String? {
+    guard let name = path.split(separator: "/").last, name.hasPrefix("AuthKey_"),
       name.hasSuffix(".p8")
     else { return nil }
     return String(name.dropFirst(8).dropLast(3))

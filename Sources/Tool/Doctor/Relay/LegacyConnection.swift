@@ -166,14 +166,3 @@ final class LegacyConnection {
   /// Closes so that the server learns that its data was not read.
   func abandon() { socket.endByReset() }
 }
-
-extension TLSBound {
-  fileprivate var number: CInt {
-    switch self {
-    case .tls1_0: TLS1_VERSION
-    case .tls1_1: TLS1_1_VERSION
-    case .tls1_2: TLS1_2_VERSION
-    case .tls1_3: TLS1_3_VERSION
-    }
-  }
-}

@@ -1,5 +1,5 @@
-import COpenSSL
 import BinaryServer
+import Client
 
 /// Checks a relay's gateway listeners like a legacy client. It pushes no notification and reads no
 /// feedback.
@@ -175,10 +175,9 @@ struct RelayCheck {
         "see the relay's log and /readyz: while its queue cannot be written, the listener does not read"
       )
     } else {
-      let hex = answer.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
       report.problem(
         "no-binary-listener", about,
-        "it answers a bad frame with \(hex.joined()), unlike Apple's gateway",
+        "it answers a bad frame with \(DeviceToken.hex(of: Array(answer.prefix(16)))), unlike Apple's gateway",
         "check the port: it must be a binary listener's")
     }
   }
