@@ -44,11 +44,9 @@ package final class FeedbackHandler: ChannelInboundHandler {
 
   package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if case .handshakeCompleted = event as? TLSUserEvent {
-      let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-      delegate.takeEntries(context).whenComplete { taken in
-        let (me, context) = bound.value
+      delegate.takeEntries(context).assumeIsolated().whenComplete { [self] taken in
         switch taken {
-        case .success(let entries): me.answer(entries, context)
+        case .success(let entries): answer(entries, context)
         case .failure: GracefulClose.begin(context.channel, after: .zero)
         }
       }
@@ -72,16 +70,14 @@ package final class FeedbackHandler: ChannelInboundHandler {
     let written = context.eventLoop.makePromise(of: Void.self)
     for record in records { context.write(wrapOutboundOut(record), promise: nil) }
     context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
-    let (channel, delegate) = (
-      context.channel, NIOLoopBound(delegate, eventLoop: context.eventLoop)
-    )
+    let (channel, delegate) = (context.channel, delegate)
     // Closes a client that never reads.
     let deadline = context.eventLoop.scheduleTask(in: Self.timeout) {
       channel.close(promise: nil)
     }
-    written.futureResult.whenComplete { _ in
+    written.futureResult.assumeIsolated().whenComplete { _ in
       deadline.cancel()
-      delegate.value.close(channel)
+      delegate.close(channel)
     }
   }
 

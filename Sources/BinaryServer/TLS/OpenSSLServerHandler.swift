@@ -227,14 +227,13 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
     let sent = context.eventLoop.makePromise(of: Void.self)
     emit(context, sent)
     context.flush()
-    let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
     // Closes anyway if the client does not read.
-    let end = context.eventLoop.scheduleTask(in: Self.timeout) {
-      if mode == .all { bound.value.close(mode: .all, promise: nil) }
+    let end = context.eventLoop.assumeIsolated().scheduleTask(in: Self.timeout) {
+      if mode == .all { context.close(mode: .all, promise: nil) }
     }
-    sent.futureResult.whenComplete { _ in
+    sent.futureResult.assumeIsolated().whenComplete { _ in
       end.cancel()
-      bound.value.close(mode: mode, promise: promise)
+      context.close(mode: mode, promise: promise)
     }
   }
 }

@@ -179,10 +179,8 @@ final class SimulatedConnection: BinaryConnectionDelegate {
     if answer.delay == .zero {
       send(answer, context)
     } else {
-      let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-      context.eventLoop.scheduleTask(in: answer.delay) {
-        let (me, context) = bound.value
-        if context.channel.isActive { me.send(answer, context) }
+      context.eventLoop.assumeIsolated().scheduleTask(in: answer.delay) { [self] in
+        if context.channel.isActive { send(answer, context) }
       }
     }
   }

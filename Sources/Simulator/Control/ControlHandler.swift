@@ -68,13 +68,9 @@ final class ControlHandler: ChannelInboundHandler {
       method: head.method.rawValue, path: path, query: query, body: body)
     logger.debug("control: \(head.method.rawValue) \(head.uri)")
     let service = service
-    let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
     let response = context.eventLoop.makeFutureWithTask { await service.response(to: request) }
     service.pendingResponses.add(response)
-    response.whenSuccess { response in
-      let (me, context) = bound.value
-      me.send(response, head, context)
-    }
+    response.assumeIsolated().whenSuccess { [self] in send($0, head, context) }
   }
 
   private func send(
@@ -108,14 +104,8 @@ final class ControlHandler: ChannelInboundHandler {
   /// The reason to refuse the request; nil to accept it.
   private static func fault(of head: HTTPRequestHead, _ authority: Authority?) -> String? {
     guard let authority, names.contains(authority) else { return "foreign Host" }
-    for origin in head.headers["origin"] where !authority.isOrigin(origin) {
-      return "foreign Origin"
-    }
-    // Refuses requests of foreign pages without an Origin, such as images.
-    for site in head.headers["sec-fetch-site"] where site != "same-origin" && site != "none" {
-      return "the request is from a foreign page"
-    }
-    return nil
+    // Not as a GET: a link on a foreign page must not lead here either.
+    return PageOrigin.fault(isGet: false, at: authority) { head.headers[$0] }
   }
 
   private static func parts(of uri: String) -> (path: String, query: [String: String]) {

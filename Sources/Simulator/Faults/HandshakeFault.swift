@@ -28,10 +28,8 @@ final class HandshakeFault: ChannelInboundHandler, RemovableChannelHandler {
     var incoming = unwrapInboundIn(data)
     hello.writeBuffer(&incoming)
     if wait != nil { return }
-    let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-    wait = context.eventLoop.scheduleTask(in: delay) {
-      let (me, context) = bound.value
-      me.go(on: context)
+    wait = context.eventLoop.assumeIsolated().scheduleTask(in: delay) { [self] in
+      go(on: context)
     }
   }
 

@@ -103,11 +103,9 @@ final class SegmentShaper: ChannelDuplexHandler {
   private func wait(_ context: ChannelHandlerContext) {
     isWaiting = true
     let gap = faults.faults.segmentGap.map { TimeAmount.milliseconds(Int64($0)) } ?? Self.gap
-    let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-    context.eventLoop.scheduleTask(in: gap) {
-      let (me, context) = bound.value
-      me.isWaiting = false
-      me.pump(context)
+    context.eventLoop.assumeIsolated().scheduleTask(in: gap) { [self] in
+      isWaiting = false
+      pump(context)
     }
   }
 

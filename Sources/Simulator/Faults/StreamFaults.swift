@@ -137,11 +137,10 @@ final class StreamFaults: ChannelDuplexHandler {
     } else if phase == .open {
       held.discardReadBytes()
       guard let rate else { return readOn(context) }
-      let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-      context.eventLoop.scheduleTask(in: .nanoseconds(Int64(share) * 1_000_000_000 / Int64(rate))) {
-        let (me, context) = bound.value
-        me.isPacing = false
-        if me.held.readableBytes > 0 { me.pace(context) } else { me.readOn(context) }
+      let pause = TimeAmount.nanoseconds(Int64(share) * 1_000_000_000 / Int64(rate))
+      context.eventLoop.assumeIsolated().scheduleTask(in: pause) { [self] in
+        isPacing = false
+        if held.readableBytes > 0 { pace(context) } else { readOn(context) }
       }
     } else {
       isPacing = false
@@ -200,10 +199,8 @@ final class StreamFaults: ChannelDuplexHandler {
     end?.cancel()
     end = nil
     guard let time = faults.stallTime else { return passLeave(context) }
-    let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-    end = context.eventLoop.scheduleTask(in: time) {
-      let (me, context) = bound.value
-      me.wake(stall, context)
+    end = context.eventLoop.assumeIsolated().scheduleTask(in: time) { [self] in
+      wake(stall, context)
     }
   }
 

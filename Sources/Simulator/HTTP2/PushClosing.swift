@@ -65,10 +65,10 @@ extension PushHandler {
   func scheduleRetirement(_ context: ChannelHandlerContext) {
     retirement?.cancel()
     guard let age = faults.goawayAge else { return }
-    retirement = later(began + age - NIODeadline.now(), context) { me, context in
-      guard me.canRespond, !me.hasSentGoAway, me.phase == .validating else { return }
-      me.inBatch { me.goAway(context) }
-      me.closeIfDone(context)
+    retirement = context.eventLoop.assumeIsolated().scheduleTask(deadline: began + age) { [self] in
+      guard canRespond, !hasSentGoAway, phase == .validating else { return }
+      inBatch { goAway(context) }
+      closeIfDone(context)
     }
   }
 
@@ -95,17 +95,5 @@ extension PushHandler {
     recorder.beginBatch()
     work()
     endBatch()
-  }
-
-  @discardableResult
-  func later(
-    _ delay: TimeAmount, _ context: ChannelHandlerContext,
-    _ work: @escaping (PushHandler, ChannelHandlerContext) -> Void
-  ) -> Scheduled<Void> {
-    let bound = NIOLoopBound((self, context, work), eventLoop: context.eventLoop)
-    return context.eventLoop.scheduleTask(in: delay) {
-      let (me, context, work) = bound.value
-      work(me, context)
-    }
   }
 }

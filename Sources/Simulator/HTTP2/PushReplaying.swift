@@ -22,20 +22,20 @@ extension PushHandler {
       let time = reason.tellsTime ? WallClock.milliseconds : nil
       refuse(push, reason, since: time, context)
     case .reset(let code):
-      later(step.delay, context) { me, context in
-        guard me.canRespond, me.streams.waiting[push.id] != nil else { return }
-        me.inBatch { me.reset(push, code, context) }
+      context.eventLoop.assumeIsolated().scheduleTask(in: step.delay) { [self] in
+        guard canRespond, streams.waiting[push.id] != nil else { return }
+        inBatch { reset(push, code, context) }
         context.flush()
       }
     case .silence: recorder.ignore(push, key: validator?.lastKey)
     case .lost:
       streams.waiting[push.id]?.lost = push
-      later(step.delay, context) { me, context in
-        guard me.canRespond, me.streams.waiting[push.id]?.lost != nil,
-          let replay = me.services.replay
-        else { return }
+      context.eventLoop.assumeIsolated().scheduleTask(in: step.delay) { [self] in
+        guard canRespond, streams.waiting[push.id]?.lost != nil, let replay = services.replay else {
+          return
+        }
         // The recorded end has happened, on another connection.
-        if !replay.end(step, on: context.channel) { me.inBatch { me.playNext(push, context) } }
+        if !replay.end(step, on: context.channel) { inBatch { playNext(push, context) } }
       }
     }
   }

@@ -47,13 +47,11 @@ final class ResponseScheduler {
     }
     delayed += 1
     // Also retains the sender.
-    let bound = NIOLoopBound((self, sender, context), eventLoop: context.eventLoop)
-    context.eventLoop.scheduleTask(in: delay) {
-      let (me, sender, context) = bound.value
+    context.eventLoop.assumeIsolated().scheduleTask(in: delay) { [self, sender] in
       guard sender.canRespond else { return }
-      me.delayed -= 1
-      me.due.append((id, response))
-      me.schedule(context)
+      delayed -= 1
+      due.append((id, response))
+      schedule(context)
     }
   }
 
@@ -71,12 +69,10 @@ final class ResponseScheduler {
     } else if !isBatchTimed {
       isBatchTimed = true
       let time = Int64(faults.faults.answerBatchTime ?? 20)
-      let bound = NIOLoopBound((self, sender, context), eventLoop: context.eventLoop)
-      context.eventLoop.scheduleTask(in: .milliseconds(time)) {
-        let (me, sender, context) = bound.value
-        me.isBatchTimed = false
+      context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(time)) { [self, sender] in
+        isBatchTimed = false
         guard sender.canRespond else { return }
-        me.sendAll(context)
+        sendAll(context)
         sender.sentLate(context)
       }
     }
