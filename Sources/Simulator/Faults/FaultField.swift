@@ -46,7 +46,8 @@ package struct FaultField: Sendable {
   }
 
   static func range(
-    _ name: String, _ path: Path<ClosedRange<Int>?>, _ minimum: Int, _ value: String, _ text: String
+    _ name: String, _ path: Path<ClosedRange<Int>?>, _ minimum: Int, _ text: String,
+    value: String = "n|min-max"
   ) -> FaultField {
     field(name, path, value, text) { (json) throws(JSONError) in
       let range = json.string.flatMap { FaultRange.bounds(in: $0, at: json.offset) } ?? json
@@ -95,47 +96,38 @@ package struct FaultField: Sendable {
   static func choice<Choice: Word>(
     _ name: String, _ path: Path<Choice>, _ text: String
   ) -> FaultField {
-    let words = Choice.allCases.map(\.rawValue).joined(separator: "|")
-    return field(name, path, words, text) { (json) throws(JSONError) in
-      try chosen(json)
-    } _: {
-      "\"\($0.rawValue)\""
-    }
+    field(name, path, words(Choice.self, "|"), text, chosen) { "\"\($0.rawValue)\"" }
   }
 
   static func choice<Choice: Word>(
     _ name: String, _ path: Path<Choice?>, _ text: String
   ) -> FaultField {
-    let words = Choice.allCases.map(\.rawValue).joined(separator: "|")
-    return field(name, path, words, text) { (json) throws(JSONError) in
-      try chosen(json)
-    } _: {
-      $0.map { "\"\($0.rawValue)\"" }
-    }
+    field(name, path, words(Choice.self, "|"), text, chosen) { $0.map { "\"\($0.rawValue)\"" } }
+  }
+
+  private static func words<Choice: Word>(_: Choice.Type, _ separator: String) -> String {
+    Choice.allCases.map(\.rawValue).joined(separator: separator)
   }
 
   private static func chosen<Choice: Word>(_ json: JSONValue) throws(JSONError) -> Choice {
     if let choice = json.string.flatMap(Choice.init(rawValue:)) { return choice }
-    let words = Choice.allCases.map(\.rawValue).joined(separator: ", ")
-    throw JSONError("expected one of \(words)", at: json.offset)
+    throw JSONError("expected one of \(words(Choice.self, ", "))", at: json.offset)
   }
 
   static func tokens(
     _ name: String, _ path: Path<[[UInt8]]>, _ text: String
   ) -> FaultField {
     field(name, path, hexList, text) { (json) throws(JSONError) in
-      var tokens: [[UInt8]] = []
-      for element in elements(json) {
+      try each(json) { (element) throws(JSONError) in
         guard let hex = element.string else {
           throw JSONError("expected a token in hex", at: element.offset)
         }
         do throws(TextFault) {
-          tokens.append(try TokenField.bytes(of: hex.utf8))
+          return try TokenField.bytes(of: hex.utf8)
         } catch {
           throw JSONError(error.message, at: element.offset)
         }
       }
-      return tokens
     } _: { tokens in
       "[" + tokens.map { "\"\(TokenField.hex($0))\"" }.joined(separator: ",") + "]"
     }
@@ -145,8 +137,7 @@ package struct FaultField: Sendable {
     _ name: String, _ path: Path<[UInt8]>, _ text: String
   ) -> FaultField {
     field(name, path, "n|[n,…]", text) { (json) throws(JSONError) in
-      var statuses: [UInt8] = []
-      for element in elements(json) { statuses.append(try byte(element)) }
+      let statuses = try each(json, byte)
       if statuses.isEmpty { throw JSONError("expected a status", at: json.offset) }
       return statuses
     } _: {
@@ -155,7 +146,7 @@ package struct FaultField: Sendable {
   }
 
   static func status(_ name: String, _ path: Path<UInt8>, _ text: String) -> FaultField {
-    field(name, path, "n", text, { (json) throws(JSONError) in try byte(json) })
+    field(name, path, "n", text, byte)
   }
 
   static func seconds(_ name: String, _ path: Path<Int>, _ text: String) -> FaultField {
@@ -177,14 +168,11 @@ package struct FaultField: Sendable {
     _ name: String, _ path: Path<[PushReason]>, _ text: String
   ) -> FaultField {
     field(name, path, "word|[word,…]", text) { (json) throws(JSONError) in
-      var reasons: [PushReason] = []
-      for element in elements(json) {
-        guard let reason = element.string.flatMap(PushReason.init(text:)) else {
-          throw JSONError(
-            "expected one of \(PushReason.all.map(\.word).sorted().joined(separator: ", ")), or a status "
-              + "and another word", at: element.offset)
-        }
-        reasons.append(reason)
+      let reasons = try each(json) { (element) throws(JSONError) in
+        if let reason = element.string.flatMap(PushReason.init(text:)) { return reason }
+        throw JSONError(
+          "expected one of \(PushReason.all.map(\.word).sorted().joined(separator: ", ")), or a status "
+            + "and another word", at: element.offset)
       }
       if reasons.isEmpty { throw JSONError("expected a reason", at: json.offset) }
       return reasons
@@ -238,7 +226,11 @@ package struct FaultField: Sendable {
     return byte
   }
 
-  private static func elements(_ json: JSONValue) -> [JSONValue] {
-    if case .array(let elements) = json.content { elements } else { [json] }
+  /// The elements of an array, or the value as the only one.
+  private static func each<Element>(
+    _ json: JSONValue, _ read: (JSONValue) throws(JSONError) -> Element
+  ) throws(JSONError) -> [Element] {
+    guard case .array(let elements) = json.content else { return [try read(json)] }
+    return try elements.map(read)
   }
 }

@@ -7,9 +7,10 @@ extension FaultField {
       "Which connections, and how often",
       [
         .range(
-          "connections", \.connections, 1, "n|first-last",
+          "connections", \.connections, 1,
           "only on these connections, counted from 1: those to the gateway, over both protocols, "
-            + "and to channel management, and those to the feedback service"),
+            + "and to channel management, and those to the feedback service",
+          value: "n|first-last"),
         .choice(
           "services", \.services,
           "only on connections for pushes and feedback, or only on those for channel "
@@ -51,12 +52,12 @@ extension FaultField {
     (
       "Error packets",
       [
-        .range("error_delay_ms", \.errorDelay, 0, "n|min-max", "the delay of the error packet"),
+        .range("error_delay_ms", \.errorDelay, 0, "the delay of the error packet"),
         .share(
           "no_packet", \.noPacket, "this share of rejections ends the connection without a packet"),
         .share("identifier_zero", \.identifierZero, "this share of error packets has identifier 0"),
         .range(
-          "close_delay_ms", \.closeDelay, 0, "n|min-max",
+          "close_delay_ms", \.closeDelay, 0,
           "the time between packet and close; input that arrives meanwhile is discarded; "
             + "default: 50"),
         .flag("one_segment", \.oneSegment, "sends the packet and the close together"),
@@ -70,15 +71,14 @@ extension FaultField {
       "Closes without a rejection",
       [
         .range(
-          "shutdown_after", \.shutdownAfter, 1, "n|min-max",
+          "shutdown_after", \.shutdownAfter, 1,
           "sends status 10 after n accepted notifications, then closes as `close` says; for HTTP/2 "
             + "use goaway_after"),
         .range(
-          "cut_after", \.cutAfter, 1, "n|min-max",
+          "cut_after", \.cutAfter, 1,
           "closes as `cut` says after n accepted notifications, without a packet"),
         .range(
-          "cut_after_bytes", \.cutAfterBytes, 0, "n|min-max",
-          "the same after n bytes, even within a frame"),
+          "cut_after_bytes", \.cutAfterBytes, 0, "the same after n bytes, even within a frame"),
         .choice(
           "cut", \.cutEnding,
           "how the connection ends then; with stall it stays open and is not read for "
@@ -119,8 +119,7 @@ extension FaultField {
           "the response to bad pushes: one of Apple's reasons, or a status and any other word, "
             + "such as \"418 Teapot\"; if several, one is drawn; default: BadDeviceToken; a 410 "
             + "also puts the device into the feedback"),
-        .share(
-          "reset_share", \.resetShare, "this share of good pushes gets RST_STREAM"),
+        .share("reset_share", \.resetShare, "this share of good pushes gets RST_STREAM"),
         .count(
           "reset_every", \.resetEvery, 1, "every n-th good push of a connection gets RST_STREAM"),
         .status(
@@ -128,11 +127,11 @@ extension FaultField {
           "the code of RST_STREAM; default: 7, REFUSED_STREAM; with any other code the push was "
             + "accepted"),
         .range(
-          "gone_delay_s", \.goneDelay, 0, "n|min-max",
+          "gone_delay_s", \.goneDelay, 0,
           "how long after it was found gone pushes to a device are still accepted; the same seed "
             + "draws the same time for a token"),
         .share("no_answer", \.noAnswer, "this share of accepted pushes gets no response"),
-        .range("answer_delay_ms", \.answerDelay, 0, "n|min-max", "the delay of responses"),
+        .range("answer_delay_ms", \.answerDelay, 0, "the delay of responses"),
         .choice(
           "answers", \.answers,
           "which responses are sent together: those to everything received in one read, each alone "
@@ -146,10 +145,9 @@ extension FaultField {
       "HTTP/2: GOAWAY",
       [
         .range(
-          "goaway_after", \.goawayAfter, 1, "n|min-max",
+          "goaway_after", \.goawayAfter, 1,
           "sends GOAWAY after n accepted notifications; later ones are not processed"),
-        .range(
-          "goaway_age_s", \.goawayAge, 0, "n|min-max", "sends GOAWAY this long after the handshake"),
+        .range("goaway_age_s", \.goawayAge, 0, "sends GOAWAY this long after the handshake"),
         .choice(
           "goaway", \.goaway,
           "when the connection then closes as `close` says: graceful, once all earlier pushes have "
@@ -178,17 +176,14 @@ extension FaultField {
     (
       "Reading and sending",
       [
-        .range("stall_after_bytes", \.stallAfter, 0, "n|min-max", "stops reading after n bytes"),
-        .range(
-          "stall_ms", \.stallTime, 0, "n|min-max",
-          "how long each stall lasts; default: forever"),
+        .range("stall_after_bytes", \.stallAfter, 0, "stops reading after n bytes"),
+        .range("stall_ms", \.stallTime, 0, "how long each stall lasts; default: forever"),
         .count("read_bytes_per_second", \.readRate, 1, "reads at most this fast"),
         .count("record_bytes", \.recordSize, 1, "the maximum size of a TLS record"),
         .count(
-          "segment_bytes", \.segmentSize, 1,
-          "the maximum size of a TCP segment after the handshake"),
-        .count(
-          "segment_gap_ms", \.segmentGap, 0, "the time between two segments; default: 1"),
+          "segment_bytes", \.segmentSize, 1, "the maximum size of a TCP segment after the handshake"
+        ),
+        .count("segment_gap_ms", \.segmentGap, 0, "the time between two segments; default: 1"),
       ]
     ),
     (
@@ -198,8 +193,7 @@ extension FaultField {
           "refuse_ms", \.refuseTime, 0,
           "refuses all connections, on both ports, for this long after it is set"),
         .range(
-          "handshake_delay_ms", \.handshakeDelay, 0, "n|min-max",
-          "delays reading the client's hello by this"),
+          "handshake_delay_ms", \.handshakeDelay, 0, "delays reading the client's hello by this"),
         .alert(
           "handshake_alert", \.handshakeAlert,
           "answers the client's hello with this fatal alert: a number, or a name such as "
