@@ -47,41 +47,43 @@ final class World: Sendable {
     let gatewayChannels = OpenChannels()
     let feedbackChannels = OpenChannels()
     var listeners: [ListenError.Service: Listener] = [:]
+    /// `number` numbers a connection by its peer's address, `handler` makes its protocol's handler.
+    func serve(
+      _ name: ListenError.Service, on port: Int, _ channels: OpenChannels,
+      as service: ConnectionFaults.Service = .binary,
+      number: @escaping @Sendable (String) -> Int,
+      handler: @escaping @Sendable (Int, ConnectionFaults, Logger) -> any ChannelHandler
+    ) async throws {
+      listeners[name] = try await listen(name, on: port, configuration.host, group, logger) {
+        channel in
+        let number = number(channel.remoteAddress?.text ?? "")
+        var logger = logger
+        logger[metadataKey: name == .feedback ? "feedback" : "connection"] = "\(number)"
+        let faults = ConnectionFaults(
+          faultsInForce: faultsInForce, number: number, service: service)
+        channels.add(channel, number)
+        try addHandlers(channel, faults, logger, handler(number, faults, logger))
+      }
+    }
     do {
       if let port = configuration.gatewayPort {
-        listeners[.gateway] = try await listen(
-          .gateway, on: port, configuration.host, group, logger
-        ) { channel in
-          let number = ledger.open(from: channel.remoteAddress?.text ?? "")
-          var logger = logger
-          logger[metadataKey: "connection"] = "\(number)"
-          let faults = ConnectionFaults(faultsInForce: faultsInForce, number: number)
-          gatewayChannels.add(channel, number)
+        try await serve(.gateway, on: port, gatewayChannels, number: { ledger.open(from: $0) }) {
           let connection = SimulatedConnection(
-            number: number, rules: configuration.rules, faults: faults, ledger: ledger,
-            records: records, logger: logger)
-          let handler = BinaryHandler(
-            rules: configuration.rules.frames, delegate: connection, logger: logger)
-          try addHandlers(channel, faults, logger, handler)
+            number: $0, rules: configuration.rules, faults: $1, ledger: ledger, records: records,
+            logger: $2)
+          return BinaryHandler(rules: configuration.rules.frames, delegate: connection, logger: $2)
         }
       }
       if let port = configuration.feedbackPort {
-        let feedbackNumbers = NIOLockedValueBox(0)
-        listeners[.feedback] = try await listen(
-          .feedback, on: port, configuration.host, group, logger
-        ) { channel in
-          let number = feedbackNumbers.withLockedValue { number in
+        let numbers = NIOLockedValueBox(0)
+        try await serve(.feedback, on: port, feedbackChannels) { _ in
+          numbers.withLockedValue { number in
             number += 1
             return number
           }
-          var logger = logger
-          logger[metadataKey: "feedback"] = "\(number)"
-          let faults = ConnectionFaults(faultsInForce: faultsInForce, number: number)
-          feedbackChannels.add(channel, number)
-          let connection = SimulatedFeedback(
-            list: feedback, faults: faults, ledger: ledger, logger: logger)
-          let handler = FeedbackHandler(delegate: connection, logger: logger)
-          try addHandlers(channel, faults, logger, handler)
+        } handler: {
+          let connection = SimulatedFeedback(list: feedback, faults: $1, ledger: ledger, logger: $2)
+          return FeedbackHandler(delegate: connection, logger: $2)
         }
       }
       let services = HTTP2Services(
@@ -90,26 +92,19 @@ final class World: Sendable {
         tokens: ProviderTokens(
           configuration.providerKeys, isSandbox: configuration.isSandbox), broadcasts: broadcasts,
         replay: configuration.replay, isSandbox: configuration.isSandbox)
-      var ports = [(ListenError.Service.http2, configuration.http2Port)]
-      if let port = configuration.channelsPort { ports.append((.channels, port)) }
-      for (name, port) in ports {
-        let service: ConnectionFaults.Service = name == .channels ? .channels : .http2
-        var services = services
-        services.managesChannels = name == .channels
-        if services.managesChannels { services.replay = nil }
-        let theirs = services
-        listeners[name] = try await listen(name, on: port, configuration.host, group, logger) {
-          channel in
-          let peer = channel.remoteAddress?.text ?? ""
-          let number = ledger.open(from: peer, service: service)
-          var logger = logger
-          logger[metadataKey: "connection"] = "\(number)"
-          let faults = ConnectionFaults(
-            faultsInForce: faultsInForce, number: number, service: service)
-          gatewayChannels.add(channel, number)
-          let handler = PushHandler(
-            connection: number, services: theirs, faults: faults, logger: logger)
-          try addHandlers(channel, faults, logger, handler)
+      try await serve(
+        .http2, on: configuration.http2Port, gatewayChannels, as: .http2,
+        number: { ledger.open(from: $0, service: .http2) }
+      ) { PushHandler(connection: $0, services: services, faults: $1, logger: $2) }
+      if let port = configuration.channelsPort {
+        var managing = services
+        managing.managesChannels = true
+        managing.replay = nil
+        try await serve(
+          .channels, on: port, gatewayChannels, as: .channels,
+          number: { ledger.open(from: $0, service: .channels) }
+        ) { [managing] in
+          PushHandler(connection: $0, services: managing, faults: $1, logger: $2)
         }
       }
     } catch {
@@ -148,7 +143,7 @@ final class World: Sendable {
   /// Adds all handlers from the socket to the protocol.
   private static func addHandlers(
     _ channel: any Channel, _ faults: ConnectionFaults, _ logger: Logger,
-    _ handler: some ChannelInboundHandler
+    _ handler: any ChannelHandler
   ) throws {
     if faults.faults.readRate != nil || faults.stallAfter != nil {
       try channel.syncOptions?.setOption(

@@ -1,3 +1,4 @@
+import BinaryServer
 import Dashboard
 import JSON
 import Logging
@@ -16,11 +17,8 @@ extension SimulatorOptions {
     configuration.channelsMax = channelsMax
     configuration.appsWithoutBroadcasts = noBroadcasts
     configuration.isSandbox = environment.map { $0 == .sandbox } ?? (like != .production)
-    if let subscriptions {
-      configuration.subscriptions = try Exit.refusing("--subscriptions") {
-        try ListFile.subscriptions(at: subscriptions)
-      }
-    }
+    configuration.subscriptions =
+      try read(subscriptions, "--subscriptions", ListFile.subscriptions) ?? []
     for key in providerKey {
       configuration.providerKeys.append(
         try Exit.refusing("--provider-key") { try ProviderKey(option: key) })
@@ -37,40 +35,31 @@ extension SimulatorOptions {
     if !topics.isEmpty { configuration.rules.topic = topics == ["any"] ? .any : .only(topics) }
     if !teamTopic.isEmpty { configuration.rules.teamTopics = Self.parts(teamTopic) }
     configuration.faults = try faults()
-    if let replay {
-      let recording = try Exit.refusing("--replay") { try Recording(at: replay) }
-      configuration.replay = Replay(recording, speed: speed ?? 1)
-    }
-    if let ledger {
-      configuration.ledger = try Exit.refusing("--ledger") {
-        try RecordFile(path: ledger, logger: logger)
-      }
-    }
+    configuration.replay = try read(replay, "--replay", Recording.init(at:))
+      .map { Replay($0, speed: speed ?? 1) }
+    configuration.ledger = try read(ledger, "--ledger") { try RecordFile(path: $0, logger: logger) }
     configuration.rules.frames.tokenSizes = tokenSize.range
     configuration.rules.frames.legacyPayloadMax = legacyPayloadMax.rawValue
     configuration.rules.frames.framedPayloadMax = framedPayloadMax.rawValue
-    if let badTokens {
-      configuration.rules.frames.badTokens = try Exit.refusing("--bad-tokens") {
-        try ListFile.tokens(at: badTokens)
-      }
-    }
-    if let feedback {
-      configuration.feedback = try Exit.refusing("--feedback") {
-        try ListFile.feedback(at: feedback)
-      }
-    }
-    if let accepted {
-      configuration.record = try Exit.refusing("--accepted") {
-        try RecordFile(path: accepted, logger: logger)
-      }
+    configuration.rules.frames.badTokens =
+      try read(badTokens, "--bad-tokens", ListFile.tokens) ?? TokenSet()
+    configuration.feedback = try read(feedback, "--feedback", ListFile.feedback) ?? []
+    configuration.record = try read(accepted, "--accepted") {
+      try RecordFile(path: $0, logger: logger)
     }
     return configuration
   }
 
+  /// nil if the option was not given.
+  private func read<Value>(
+    _ path: String?, _ option: String, _ read: (String) throws -> Value
+  ) throws -> Value? {
+    try path.map { path in try Exit.refusing(option) { try read(path) } }
+  }
+
   /// Reads the file first, so that the command line can change its faults.
   private func faults() throws -> FaultRules {
-    var faults = FaultRules()
-    if let rules { faults = try Exit.refusing("--rules") { try FaultRules(at: rules) } }
+    var faults = try read(rules, "--rules", FaultRules.init(at:)) ?? FaultRules()
     for option in (like?.faults ?? []) + fault {
       do throws(JSONError) {
         try faults.adopt(option: option)
