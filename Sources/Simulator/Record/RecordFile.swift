@@ -19,11 +19,7 @@ package final class RecordFile: Sendable {
 
   /// Opens the file and empties it.
   package init(path: String, logger: Logger) throws {
-    do throws(PrivateFile.Refusal) {
-      descriptor = try PrivateFile.open(path, O_WRONLY | O_APPEND)
-    } catch {
-      throw ListError(path: path, message: error.message)
-    }
+    descriptor = try PrivateFile.open(path, O_WRONLY | O_APPEND)
     // Without O_TRUNC, because only now the owner is known. A pipe has no length.
     guard ftruncate(descriptor, 0) == 0 || errno == EINVAL else {
       let failure = Errno.last

@@ -32,6 +32,6 @@ struct Record: ParsableCommand {
   var log: String
 
   func run() throws {
-    try Exit.refusing { try LogRecording(RecordingOutput("-")).read(log) }
+    try Exit.refusing { try LogRecording(.recording("-")).read(log) }
   }
 }

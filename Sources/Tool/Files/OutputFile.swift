@@ -12,7 +12,7 @@ final class OutputFile {
   /// `mode` is for a new file.
   init(_ path: String, mode: mode_t = 0o600) throws(FileFault) {
     let replaced: stat?
-    do throws(PrivateFile.Refusal) {
+    do throws(ListError) {
       replaced = try PrivateFile.status(of: path)
     } catch {
       throw FileFault(path: path, message: error.message)

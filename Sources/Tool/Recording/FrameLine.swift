@@ -1,3 +1,5 @@
+import JSON
+
 /// A frame in the words of the session's log: `> HEADERS, stream 5, to 5f79cfda…`.
 struct FrameLine {
   var isSent: Bool
@@ -52,5 +54,24 @@ struct FrameLine {
 
   private static func rest(of part: Substring, after word: String) -> Substring? {
     part.hasPrefix(word) ? part.dropFirst(word.count) : nil
+  }
+}
+
+/// `the service sent GOAWAY: NO_ERROR, last stream 4711, {"reason":"Shutdown"}`.
+struct GoAwayLine {
+  var error: String?
+  var reason: String?
+  /// The last stream that the service may have processed.
+  var last: Int?
+
+  init(_ text: String) {
+    let parts = FrameLine.withoutConnection(text).split(
+      separator: ", ", maxSplits: 2, omittingEmptySubsequences: false)
+    error = parts.first.map { FrameLine.error(named: $0.split(separator: " ").last ?? "") }
+    // The number of lines that were left out may follow.
+    let data = parts.count > 2 ? parts[2].lastIndex(of: "}").map { parts[2][...$0] } : nil
+    let json = data.flatMap { try? JSONParser.read(Array($0.utf8)) }
+    reason = json?["reason"]?.string
+    last = parts.count > 1 ? Int(parts[1].dropFirst("last stream ".count)) : nil
   }
 }

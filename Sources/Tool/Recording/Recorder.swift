@@ -1,14 +1,12 @@
 import CAPNS
 import Client
 import Glibc
-import JSON
-import Simulator
 
 /// Records a session's requests with their responses and the ends of its connections, from the
 /// session's log of frames, as `apns simulate --replay` plays them. A device is recorded as a hash
 /// with a key that no file has: of its token, or of what the log has of it.
 final class Recorder {
-  private let output: RecordingOutput
+  private let output: LineOutput
   private let delivery: RecordedDelivery
   /// Otherwise only the log is known.
   private let knowsCalls: Bool
@@ -20,9 +18,7 @@ final class Recorder {
   /// outcome.
   private(set) var alike = 0
   private var open: [AttemptStream: Attempt] = [:]
-  /// Connections that were recorded as open, and as ended.
-  private var begun: Set<UInt32> = []
-  private var ended: Set<UInt32> = []
+  private var connections: RecordedConnections
   /// The last reason for each status.
   private var reasons: [Int: String] = [:]
   /// The token of the last rejected request.
@@ -31,22 +27,22 @@ final class Recorder {
   /// Records the session of this program. Call `send()` and `take()` too.
   init(_ path: String, _ delivery: RecordedDelivery) throws(FileFault) {
     let began = Clock.now
-    output = try RecordingOutput(path)
+    output = try .recording(path)
     self.delivery = delivery
     knowsCalls = true
     clock = { Int((Clock.now - began) * 1000) }
+    connections = RecordedConnections(output, clock: clock)
     output.begin(at: Int64(time(nil)))
   }
 
   /// Records a session of another program, whose log is all that is known.
-  init(_ output: RecordingOutput, clock: @escaping () -> Int) {
+  init(_ output: LineOutput, clock: @escaping () -> Int) {
     self.output = output
     self.clock = clock
+    connections = RecordedConnections(output, clock: clock)
     delivery = RecordedDelivery()
     knowsCalls = false
   }
-
-  private func write(_ line: String) { output.write(line) }
 
   func flush() throws(FileFault) { try output.flush() }
 
@@ -58,7 +54,7 @@ final class Recorder {
 
   /// The session has ended; the connections of the next one are numbered from 1 again.
   func forget() {
-    for (stream, attempt) in open { end(attempt, on: stream, .lost) }
+    endAll(.lost) { _ in true }
     for token in devices.keys { release(token) }
     devices = [:]
   }
@@ -106,8 +102,9 @@ final class Recorder {
     switch line.kind {
     case APNS_LOG_KIND_FRAME:
       if let frame = FrameLine(line.text) { take(frame, on: line.connection) }
-    case APNS_LOG_KIND_CONNECTED: begin(line.connection, took: Int(line.milliseconds))
-    case APNS_LOG_KIND_CONNECT_FAILED: refused(line)
+    case APNS_LOG_KIND_CONNECTED:
+      connections.begin(line.connection, took: Int(line.milliseconds))
+    case APNS_LOG_KIND_CONNECT_FAILED: connections.refuse(line)
     case APNS_LOG_KIND_GOAWAY: goAway(line)
     case APNS_LOG_KIND_DISCONNECTED:
       end(line.connection, line.text.contains("reset by peer") ? "reset" : "closed")
@@ -119,7 +116,7 @@ final class Recorder {
 
   private func take(_ frame: FrameLine, on connection: UInt32) {
     let stream = AttemptStream(connection: connection, number: frame.stream)
-    begin(connection, took: nil)
+    connections.begin(connection)
     switch (frame.type, frame.isSent) {
     case ("HEADERS", true): if let token = frame.token { begin(stream, to: String(token)) }
     case ("DATA", true): open[stream]?.bytes += frame.bytes
@@ -129,7 +126,7 @@ final class Recorder {
       let reset: Attempt.End = frame.isSent ? .silence : .reset(frame.error)
       end(attempt, on: stream, attempt.status == 0 ? reset : nil)
     // The session logs few GOAWAYs in words, but every frame.
-    case ("GOAWAY", false): end(connection, "goaway", error: frame.error)
+    case ("GOAWAY", false): connections.end(connection, "goaway", error: frame.error)
     default: break
     }
     if !frame.isSent, frame.endsStream, let attempt = open[stream], attempt.status != 0 {
@@ -162,7 +159,7 @@ final class Recorder {
   /// As `isAgain()`, by what became of the last request to the device.
   private func isRetried(_ token: String) -> Bool {
     if let stream = devices[token]?.stream, let attempt = open[stream],
-      ended.contains(stream.connection)
+      connections.ended.contains(stream.connection)
     {
       end(attempt, on: stream, .lost)
     }
@@ -176,7 +173,7 @@ final class Recorder {
     let lost = open.first { $0.value.token == token && $0.key.connection != connection }
     guard let lost else { return }
     end(lost.value, on: lost.key, .lost)
-    if !ended.contains(lost.key.connection) { end(lost.key.connection, "closed") }
+    if !connections.ended.contains(lost.key.connection) { end(lost.key.connection, "closed") }
   }
 
   private func end(_ attempt: Attempt, on stream: AttemptStream, _ end: Attempt.End?) {
@@ -186,7 +183,7 @@ final class Recorder {
     attempt.end = end
     devices[attempt.token]?.isRetried = end != nil || Self.retried.contains(attempt.status)
     guard end == nil, attempt.status != 200, devices[attempt.token] != nil else {
-      return write(attempt.line(delivery))
+      return output.write(attempt.line(delivery))
     }
     devices[attempt.token]?.answered.append(attempt)
     lastRejected = attempt.token
@@ -196,7 +193,7 @@ final class Recorder {
   private func release(_ token: String) {
     for var attempt in devices[token]?.answered ?? [] {
       attempt.reason = attempt.reason ?? reasons[attempt.status]
-      write(attempt.line(delivery))
+      output.write(attempt.line(delivery))
     }
     devices[token]?.answered = []
   }
@@ -223,65 +220,24 @@ final class Recorder {
 
   // MARK: Connections
 
-  private func begin(_ connection: UInt32, took milliseconds: Int?) {
-    guard begun.insert(connection).inserted else { return }
-    var members = event("opened", connection)
-    if let milliseconds { members.add("ms", number: milliseconds) }
-    write(members.object)
-  }
-
-  private func refused(_ line: SessionLine) {
-    var members = event("refused", line.connection)
-    if line.cause != APNS_CAUSE_NONE {
-      members.add("cause", text: String(cString: apns_cause_name(line.cause)))
-    }
-    write(members.object)
-  }
-
-  /// `the service sent GOAWAY: NO_ERROR, last stream 4711, {"reason":"Shutdown"}`.
   private func goAway(_ line: SessionLine) {
-    let parts = FrameLine.withoutConnection(line.text).split(
-      separator: ", ", maxSplits: 2, omittingEmptySubsequences: false)
-    let error = parts.first.map { FrameLine.error(named: $0.split(separator: " ").last ?? "") }
-    // The number of lines that were left out may follow.
-    let data = parts.count > 2 ? parts[2].lastIndex(of: "}").map { parts[2][...$0] } : nil
-    let json = data.flatMap { try? JSONParser.read(Array($0.utf8)) }
-    end(line.connection, "goaway", error: error, reason: json?["reason"]?.string)
-    let last = parts.count > 1 ? Int(parts[1].dropFirst("last stream ".count)) : nil
-    for (stream, attempt) in open
-    where stream.connection == line.connection && stream.number > last ?? .max {
-      end(attempt, on: stream, .lost)
-    }
+    let goAway = GoAwayLine(line.text)
+    connections.end(line.connection, "goaway", error: goAway.error, reason: goAway.reason)
+    endAll(.lost) { $0.connection == line.connection && $0.number > goAway.last ?? .max }
   }
 
-  private func end(
-    _ connection: UInt32, _ name: String, error: String? = nil, reason: String? = nil
-  ) {
-    if ended.insert(connection).inserted {
-      var members = event(name, connection)
-      members.add("error", text: error)
-      members.add("reason", text: reason)
-      write(members.object)
-    }
-    if name == "goaway" { return }
-    for (stream, attempt) in open where stream.connection == connection {
-      end(attempt, on: stream, .lost)
-    }
+  private func end(_ connection: UInt32, _ name: String) {
+    connections.end(connection, name)
+    endAll(.lost) { $0.connection == connection }
   }
 
   /// The session does not wait for its responses any more.
   private func abandon(_ connection: UInt32) {
-    ended.insert(connection)
-    for (stream, attempt) in open where stream.connection == connection {
-      end(attempt, on: stream, .silence)
-    }
+    connections.abandon(connection)
+    endAll(.silence) { $0.connection == connection }
   }
 
-  private func event(_ name: String, _ connection: UInt32) -> JSONMembers {
-    var members = JSONMembers()
-    members.add("at", number: clock())
-    members.add("event", text: name)
-    if connection != 0 { members.add("connection", number: connection) }
-    return members
+  private func endAll(_ end: Attempt.End, where isMeant: (AttemptStream) -> Bool) {
+    for (stream, attempt) in open where isMeant(stream) { self.end(attempt, on: stream, end) }
   }
 }

@@ -1,7 +1,6 @@
 import Client
 import Glibc
 import JSON
-import Simulator
 
 /// The outcome of each device, one JSON object per line, and the state that a later run needs to
 /// continue after any interruption.
@@ -20,9 +19,7 @@ final class ResultFile {
     var fingerprint: UInt64
   }
 
-  let path: String
-  private let descriptor: CInt
-  private var waiting: [UInt8] = []
+  private let lines: LineOutput
   private(set) var done = DoneRecords()
   /// The last device that earlier runs may have sent to.
   private(set) var sentBefore = 0
@@ -31,36 +28,28 @@ final class ResultFile {
 
   /// Writes a new file, or continues one. Removes a truncated line.
   init(_ path: String, _ beginning: Beginning, resumes: Bool) throws(FileFault) {
-    self.path = path
-    do throws(PrivateFile.Refusal) {
-      descriptor = try PrivateFile.open(path, O_RDWR)
-    } catch {
-      throw FileFault(path: path, message: error.message)
-    }
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+    lines = try LineOutput(path, O_RDWR)
+    guard flock(lines.descriptor, LOCK_EX | LOCK_NB) == 0 else {
       throw FileFault(path: path, message: "another run is writing to it")
     }
     var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw FileFault.system(path) }
+    guard fstat(lines.descriptor, &status) == 0 else { throw FileFault.system(path) }
     var header = JSONMembers()
     header.add("list", text: beginning.list)
     if let size = beginning.size { header.add("bytes", number: size) }
     header.add("run", text: String(beginning.fingerprint, radix: 16))
-    let first = Array(header.object.utf8)
     if status.st_size > 0 {
       guard resumes else {
         throw FileFault(path: path, message: "already has results: continue with --resume")
       }
-      try adopt(first)
+      try adopt(Array(header.object.utf8))
     }
-    guard lseek(descriptor, 0, SEEK_END) >= 0 else { throw FileFault.system(path) }
+    guard lseek(lines.descriptor, 0, SEEK_END) >= 0 else { throw FileFault.system(path) }
     if !isResumed {
-      waiting = first + [0x0A]
+      write(header.object)
       try flush()
     }
   }
-
-  deinit { close(descriptor) }
 
   /// How many devices without an outcome earlier runs may have sent to.
   var inDoubt: Int { done.missing(in: sentBefore) + done.doubtful.count }
@@ -73,47 +62,44 @@ final class ResultFile {
   func begin(_ number: Int) throws(FileFault) {
     guard number > mark else { return }
     mark = number + Self.step - 1
-    waiting += "{\"sending_to\":\(mark)}\n".utf8
+    write("{\"sending_to\":\(mark)}")
     try flush()
   }
 
   /// Corrects "sending_to" when a run ends normally.
   func end(_ lastSent: Int) throws(FileFault) {
-    waiting += "{\"sending_to\":\(max(sentBefore, lastSent))}\n".utf8
+    write("{\"sending_to\":\(max(sentBefore, lastSent))}")
     try flush()
   }
 
-  func write(_ line: String) {
-    waiting += line.utf8
-    waiting.append(0x0A)
-  }
+  func write(_ line: String) { lines.write(line) }
 
-  func flush() throws(FileFault) {
-    try OutputFile.write(waiting, to: descriptor, path)
-    waiting.removeAll(keepingCapacity: true)
-  }
+  func flush() throws(FileFault) { try lines.flush() }
 
   private func adopt(_ first: [UInt8]) throws(FileFault) {
-    let lines = try LineReader(path)
+    let reader = try LineReader(lines.path)
     var whole = 0
-    while let line = try lines.next() {
+    while let line = try reader.next() {
       // A line without a line feed was truncated.
-      guard lines.position > whole + line.count else { break }
-      if lines.line == 1 {
+      guard reader.position > whole + line.count else { break }
+      if reader.line == 1 {
         guard line == first else {
           throw FileFault(
-            path: path, line: 1,
+            path: lines.path, line: 1,
             message: "the results belong to another run: a different list, payload or service")
         }
         isResumed = true
       } else {
         guard let object = try? JSONParser.read(line), take(object) else {
-          throw FileFault(path: path, line: lines.line, message: "was not written by apns send")
+          throw FileFault(
+            path: lines.path, line: reader.line, message: "was not written by apns send")
         }
       }
-      whole = lines.position
+      whole = reader.position
     }
-    guard ftruncate(descriptor, off_t(whole)) == 0 else { throw FileFault.system(path) }
+    guard ftruncate(lines.descriptor, off_t(whole)) == 0 else {
+      throw FileFault.system(lines.path)
+    }
     mark = sentBefore
   }
 
