@@ -22,7 +22,7 @@ package final class SentNotification {
 
 /// The outcome of one notification.
 package struct SendOutcome {
-  package enum Kind: String { case accepted, rejected, unknown, expired, refused }
+  package enum Kind: String, CaseIterable { case accepted, rejected, unknown, expired, refused }
 
   package var sent: SentNotification
   package var kind: Kind

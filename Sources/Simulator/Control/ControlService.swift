@@ -81,15 +81,30 @@ package struct ControlService: Sendable {
     case .accepted: return try accepted(request.query)
     case .activities: return .ok(broadcasts.activityList())
     case .channels: return .ok(broadcasts.channelList())
-    case .subscriptions, .subscribe, .unsubscribe: return try subscriptionsResponse(request)
+    case .subscriptions: return .ok(broadcasts.subscriptionList())
+    case .subscribe:
+      broadcasts.subscribe(try subscription(request))
+      return .ok(broadcasts.subscriptionList())
+    case .unsubscribe:
+      let subscription = try subscription(request)
+      if broadcasts.unsubscribe(subscription) { return .ok(broadcasts.subscriptionList()) }
+      return .fault(404, "the device is not subscribed to \(subscription.channel)")
     case .connections: return .ok(connections())
     case .endConnection: return end(request)
     case .counters: return .ok(counters)
     case .description:
       let routes = ControlRoute.all.filter { worlds != nil || !$0.isOfSimulator }
       return .ok(ControlDescription(routes: routes).json)
-    case .faults, .replaceFaults, .changeFaults, .removeFaults: return try await faults(request)
-    case .rejections, .reject, .forgetRejections: return try rejectionsResponse(request)
+    case .faults, .replaceFaults, .changeFaults, .removeFaults:
+      try await change(call, request.body)
+      return .ok("{\"seed\":\(faults.seed),\"faults\":\(faults.rules.json)}")
+    case .rejections: return .ok(rejectionList())
+    case .reject:
+      try reject(try JSONParser.read(request.body))
+      return .ok(rejectionList())
+    case .forgetRejections:
+      rejections.forget()
+      return .ok(rejectionList())
     case .reset:
       ledger.reset()
       _ = feedback.takeAll()
@@ -98,7 +113,14 @@ package struct ControlService: Sendable {
       broadcasts.reset()
       return .ok(counters)
     case .shutdown: return Response(status: 202, json: counters, endsRun: true)
-    case .unregistered, .unregister, .forgetUnregistered: return try unregisteredResponse(request)
+    case .unregistered: return .ok(unregisteredList())
+    case .unregister:
+      try unregister(try JSONParser.read(request.body))
+      return .ok(unregisteredList())
+    case .forgetUnregistered:
+      _ = feedback.takeAll()
+      unregistered.forget()
+      return .ok(unregisteredList())
     case .worlds, .makeWorld, .world, .endWorld:
       guard let worlds else { return .fault(404, "a world has no worlds") }
       if let path = Worlds.Path(request.path) { return await worlds.response(to: request, path) }
@@ -163,20 +185,18 @@ package struct ControlService: Sendable {
     return .ok("{\"number\":\(number),\"end\":\"\(word)\"}")
   }
 
-  /// PUT sets these faults and clears all others, PATCH changes these, DELETE clears all.
-  private func faults(_ request: Request) async throws(JSONError) -> Response {
-    switch request.method {
-    case "PUT": try await set(FaultRules(try JSONParser.read(request.body)), reopens: true)
-    case "PATCH":
-      let changes = try JSONParser.read(request.body)
+  private func change(_ call: ControlCall, _ body: [UInt8]) async throws(JSONError) {
+    switch call {
+    case .replaceFaults: try await set(FaultRules(try JSONParser.read(body)), reopens: true)
+    case .changeFaults:
+      let changes = try JSONParser.read(body)
       var wanted = faults.rules
       wanted.forgetRefusal()
       try wanted.adopt(changes)
       try await set(wanted, reopens: changes["refuse_ms"] != nil)
-    case "DELETE": try await set(FaultRules(), reopens: true)
+    case .removeFaults: try await set(FaultRules(), reopens: true)
     default: break
     }
-    return .ok("{\"seed\":\(faults.seed),\"faults\":\(faults.rules.json)}")
   }
 
   /// The faults are in force when it returns, on open connections too.
@@ -199,9 +219,7 @@ package struct ControlService: Sendable {
     }
   }
 
-  /// POST subscribes a device to a channel, DELETE ends that.
-  private func subscriptionsResponse(_ request: Request) throws(JSONError) -> Response {
-    if request.method == "GET" { return .ok(broadcasts.subscriptionList()) }
+  private func subscription(_ request: Request) throws(JSONError) -> Subscription {
     let json = try JSONParser.read(request.body)
     let expected = "expected {\"token\": hex, \"channel\": identifier}"
     let token = try token(in: json, beside: ["channel"], expected)
@@ -210,59 +228,42 @@ package struct ControlService: Sendable {
       throw JSONError(
         "channel: \(channel) is not a channel ID", at: json["channel"]?.offset ?? 0)
     }
-    let subscription = Subscription(token: token, channel: channel)
-    if request.method == "POST" {
-      broadcasts.subscribe(subscription)
-    } else if !broadcasts.unsubscribe(subscription) {
-      return .fault(404, "the device is not subscribed to \(channel)")
-    }
-    return .ok(broadcasts.subscriptionList())
+    return Subscription(token: token, channel: channel)
   }
 
   /// A gone device is in the feedback once. Only HTTP/2 rejects pushes to it.
-  private func unregisteredResponse(_ request: Request) throws(JSONError) -> Response {
-    if request.method == "DELETE" {
-      _ = feedback.takeAll()
-      unregistered.forget()
-    }
-    if request.method == "POST" {
-      let json = try JSONParser.read(request.body)
-      let entry = try entry(json)
-      let reason = try goneReason(json)
-      feedback.append(entry)
-      unregistered.add(
-        entry.token, RejectedDevices.Entry(reason: reason, time: entry.milliseconds))
-    }
-    return .ok(unregisteredList())
+  private func unregister(_ json: JSONValue) throws(JSONError) {
+    let entry = try entry(json)
+    let reason = try goneReason(json)
+    feedback.append(entry)
+    unregistered.add(entry.token, RejectedDevices.Entry(reason: reason, time: entry.milliseconds))
   }
 
-  /// POST names a device whose pushes HTTP/2 rejects, DELETE forgets all.
-  private func rejectionsResponse(_ request: Request) throws(JSONError) -> Response {
-    if request.method == "DELETE" { rejections.forget() }
-    if request.method == "POST" {
-      let json = try JSONParser.read(request.body)
-      let token = try token(
-        in: json, beside: ["reason", "times"], "expected {\"token\": hex, \"reason\": word}")
-      guard let reason = json["reason"]?.string.flatMap(PushReason.init(text:)) else {
-        throw JSONError(
-          "reason: expected one of Apple's, or \"STATUS WORD\"",
-          at: json["reason"]?.offset ?? json.offset)
-      }
-      let times = json["times"]
-      if let times, times.integer ?? 0 < 1 {
-        throw JSONError("times: expected a number of pushes", at: times.offset)
-      }
-      rejections.add(
-        token,
-        RejectedDevices.Entry(
-          reason: reason, time: WallClock.milliseconds, times: times?.integer))
+  /// HTTP/2 rejects pushes to the device.
+  private func reject(_ json: JSONValue) throws(JSONError) {
+    let token = try token(
+      in: json, beside: ["reason", "times"], "expected {\"token\": hex, \"reason\": word}")
+    guard let reason = json["reason"]?.string.flatMap(PushReason.init(text:)) else {
+      throw JSONError(
+        "reason: expected one of Apple's, or \"STATUS WORD\"",
+        at: json["reason"]?.offset ?? json.offset)
     }
+    let times = json["times"]
+    if let times, times.integer ?? 0 < 1 {
+      throw JSONError("times: expected a number of pushes", at: times.offset)
+    }
+    rejections.add(
+      token,
+      RejectedDevices.Entry(reason: reason, time: WallClock.milliseconds, times: times?.integer))
+  }
+
+  private func rejectionList() -> String {
     let all = rejections.all.map { token, entry in
       let times = entry.times.map { ",\"times\":\($0)" } ?? ""
       let reason = JSONLiteral.string(entry.reason.text)
       return "{\"token\":\"\(TokenField.hex(token))\",\"reason\":\(reason)\(times)}"
     }
-    return .ok("{\"rejections\":[\(all.joined(separator: ","))]}")
+    return "{\"rejections\":[\(all.joined(separator: ","))]}"
   }
 
   /// The newest entries that the feedback service will list.

@@ -52,22 +52,10 @@ package struct KeptPushes: Sendable {
   }
 
   private func place(of number: Int) -> (piece: Int, index: Int)? {
-    let piece = Self.count(pieces, upTo: number) { $0[0].number } - 1
+    let piece = pieces.partitionIndex { $0[0].number > number } - 1
     guard piece >= 0 else { return nil }
-    let index = Self.count(pieces[piece], upTo: number, \.number) - 1
+    let index = pieces[piece].partitionIndex { $0.number > number } - 1
     return pieces[piece][index].number == number ? (piece, index) : nil
-  }
-
-  /// The number of elements whose number is at most `number`.
-  private static func count<Element>(
-    _ elements: [Element], upTo number: Int, _ numberOf: (Element) -> Int
-  ) -> Int {
-    var (low, high) = (0, elements.count)
-    while low < high {
-      let middle = low + (high - low) / 2
-      if numberOf(elements[middle]) > number { high = middle } else { low = middle + 1 }
-    }
-    return low
   }
 
   /// The newest matches between two numbers, the oldest first, and whether there are older ones.

@@ -159,15 +159,3 @@ extension Recording.Push {
     }
   }
 }
-
-extension [Int] {
-  /// The first position whose element belongs after; all later ones do too.
-  fileprivate func partitionIndex(where isAfter: (Int) -> Bool) -> Int {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = low + (high - low) / 2
-      if isAfter(self[middle]) { high = middle } else { low = middle + 1 }
-    }
-    return low
-  }
-}

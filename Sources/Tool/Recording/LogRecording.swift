@@ -3,7 +3,7 @@ import Client
 
 /// Makes a recording of the log in which a program has its session's lines at the level trace.
 final class LogRecording {
-  private let output: LineOutput
+  private let output: LineFile
   /// UNIX milliseconds of the first line, and of the current one.
   private var began: Int64?
   private var now: Int64 = 0
@@ -14,7 +14,7 @@ final class LogRecording {
   private var hasFrames = false
   private lazy var recorder = Recorder(output) { [unowned self] in Int(now - (began ?? now)) }
 
-  init(_ output: LineOutput) { self.output = output }
+  init(_ output: LineFile) { self.output = output }
 
   func read(_ path: String) throws(FileFault) {
     let lines = try LineReader(path)

@@ -6,13 +6,13 @@ import Simulator
 
 /// Records when connections open, end and are refused.
 struct RecordedConnections {
-  private let output: LineOutput
+  private let output: LineFile
   /// Milliseconds since the recording began.
   private let clock: () -> Int
   private var begun: Set<UInt32> = []
   private(set) var ended: Set<UInt32> = []
 
-  init(_ output: LineOutput, clock: @escaping () -> Int) {
+  init(_ output: LineFile, clock: @escaping () -> Int) {
     self.output = output
     self.clock = clock
   }
@@ -54,10 +54,10 @@ struct RecordedConnections {
   }
 }
 
-extension LineOutput {
+extension LineFile {
   /// A new recording; "-" is standard output.
-  static func recording(_ path: String) throws(FileFault) -> LineOutput {
-    path == "-" ? LineOutput() : try LineOutput(path, O_WRONLY | O_TRUNC)
+  static func recording(_ path: String) throws(FileFault) -> LineFile {
+    path == "-" ? LineFile() : try LineFile(path, O_WRONLY | O_TRUNC)
   }
 
   /// Writes the first line. `seconds`: UNIX seconds.

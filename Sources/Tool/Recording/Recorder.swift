@@ -6,7 +6,7 @@ import Glibc
 /// session's log of frames, as `apns simulate --replay` plays them. A device is recorded as a hash
 /// with a key that no file has: of its token, or of what the log has of it.
 final class Recorder {
-  private let output: LineOutput
+  private let output: LineFile
   private let delivery: RecordedDelivery
   /// Otherwise only the log is known.
   private let knowsCalls: Bool
@@ -36,7 +36,7 @@ final class Recorder {
   }
 
   /// Records a session of another program, whose log is all that is known.
-  init(_ output: LineOutput, clock: @escaping () -> Int) {
+  init(_ output: LineFile, clock: @escaping () -> Int) {
     self.output = output
     self.clock = clock
     connections = RecordedConnections(output, clock: clock)

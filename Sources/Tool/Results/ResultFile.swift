@@ -19,7 +19,7 @@ final class ResultFile {
     var fingerprint: UInt64
   }
 
-  private let lines: LineOutput
+  private let lines: LineFile
   private(set) var done = DoneRecords()
   /// The last device that earlier runs may have sent to.
   private(set) var sentBefore = 0
@@ -28,7 +28,7 @@ final class ResultFile {
 
   /// Writes a new file, or continues one. Removes a truncated line.
   init(_ path: String, _ beginning: Beginning, resumes: Bool) throws(FileFault) {
-    lines = try LineOutput(path, O_RDWR)
+    lines = try LineFile(path, O_RDWR)
     guard flock(lines.descriptor, LOCK_EX | LOCK_NB) == 0 else {
       throw FileFault(path: path, message: "another run is writing to it")
     }

@@ -6,8 +6,8 @@ import Simulator
 final class DeviceSource {
   /// A device to send to, or the reason why it is refused.
   enum Device {
-    case ready(number: Int, to: Addressee, payload: [UInt8])
-    case refused(number: Int, to: Addressee, reason: String)
+    case ready(to: Addressee, payload: [UInt8])
+    case refused(to: Addressee, reason: String)
   }
 
   private let kind: Addressee.Kind
@@ -66,8 +66,7 @@ final class DeviceSource {
     if !replayed.isEmpty {
       guard number <= replayed.count else { return nil }
       let push = replayed[number - 1]
-      let to = Addressee(token: push.token)
-      return (number, .ready(number: number, to: to, payload: push.payload))
+      return (number, .ready(to: Addressee(token: push.token), payload: push.payload))
     }
     guard let list else {
       guard let text = named.popFirst() else { return nil }
@@ -81,18 +80,12 @@ final class DeviceSource {
       // An invalid line concerns one device, an unreadable file all of them.
       guard error.line > 0 else { throw error }
       let place = error.column > 0 ? "\(error.line):\(error.column)" : "\(error.line)"
-      return (
-        number,
-        .refused(number: number, to: Addressee(), reason: "line \(place): \(error.message)")
-      )
+      return (number, .refused(to: Addressee(), reason: "line \(place): \(error.message)"))
     }
     guard wanted(number) else { return (number, nil) }
     guard let text = record.text(kind.field) else {
       let name = String(decoding: kind.field, as: UTF8.self)
-      return (
-        number,
-        .refused(number: number, to: Addressee(), reason: "line \(record.line): no \(name)")
-      )
+      return (number, .refused(to: Addressee(), reason: "line \(record.line): no \(name)"))
     }
     return (number, device(text, record))
   }
@@ -107,34 +100,30 @@ final class DeviceSource {
         to.channel = ChannelID(text)?.text
         guard to.channel != nil else {
           let shown = String(decoding: text, as: UTF8.self)
-          return .refused(number: number, to: to, reason: "\(place)'\(shown)' \(ChannelID.fault)")
+          return .refused(to: to, reason: "\(place)'\(shown)' \(ChannelID.fault)")
         }
       }
     } catch {
-      return .refused(number: number, to: to, reason: place + error.message)
+      return .refused(to: to, reason: place + error.message)
     }
     var payload = template.source
     if let record {
       do throws(TemplateFault) {
         payload = try template.filled(from: record)
       } catch {
-        return .refused(number: number, to: to, reason: place + error.message)
+        return .refused(to: to, reason: place + error.message)
       }
     }
     if kind == .channel, startsActivity(payload) {
       return .refused(
-        number: number, to: to,
+        to: to,
         reason: place + "a broadcast cannot start a Live Activity: a push to the device does")
     }
-    return .ready(number: number, to: to, payload: payload)
+    return .ready(to: to, payload: payload)
   }
 
   private func startsActivity(_ payload: [UInt8]) -> Bool {
-    guard let event = (try? JSONParser.read(payload))?["aps"]?["event"]?.content else {
-      return false
-    }
-    if case .string("start") = event { return true }
-    return false
+    (try? JSONParser.read(payload))?["aps"]?["event"]?.string == "start"
   }
 }
 

@@ -27,8 +27,8 @@ struct DryRun {
     do {
       while Interruption.times == 0, let next = try source.next(where: { _ in true }) {
         switch next.device {
-        case .ready(let number, let to, let payload): try check(number, to, payload)
-        case .refused(let number, let to, let reason): record.refuse(number, to, reason)
+        case .ready(let to, let payload): try check(next.number, to, payload)
+        case .refused(let to, let reason): record.refuse(next.number, to, reason)
         case nil: break
         }
         try record.write()

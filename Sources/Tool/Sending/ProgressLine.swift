@@ -79,9 +79,8 @@ final class ProgressLine {
   private static func time(_ seconds: Double) -> String {
     let whole = Int(seconds.rounded(.up))
     func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-    let minutes = "\(whole / 60 % 60)"
-    return whole >= 3600
-      ? "\(whole / 3600):\(two(whole / 60 % 60)):\(two(whole % 60))"
-      : "\(minutes):\(two(whole % 60))"
+    let minutes = whole / 60 % 60
+    return (whole >= 3600 ? "\(whole / 3600):\(two(minutes))" : "\(minutes)")
+      + ":\(two(whole % 60))"
   }
 }

@@ -72,11 +72,9 @@ struct RunReport {
   var json: String {
     var totals = JSONMembers()
     totals.add("done", json: isWhole ? "true" : "false")
-    for kind in [SendOutcome.Kind.accepted, .rejected, .unknown, .expired, .refused] {
-      totals.add(kind.rawValue, number: whole[kind])
-    }
     var run = JSONMembers()
-    for kind in [SendOutcome.Kind.accepted, .rejected, .unknown, .expired, .refused] {
+    for kind in SendOutcome.Kind.allCases {
+      totals.add(kind.rawValue, number: whole[kind])
       run.add(kind.rawValue, number: tally[kind])
     }
     totals.add("this_run", json: run.object)
@@ -92,7 +90,7 @@ struct RunReport {
     totals.add("resent", number: resent)
     totals.add("seconds", json: "\((elapsed * 1000).rounded() / 1000)")
     if namesConsole { totals.add("console", text: AppleConsole.address) }
-    if let failure { totals.add("error", text: failure) }
+    totals.add("error", text: failure)
     return totals.object
   }
 

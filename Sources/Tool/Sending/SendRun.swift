@@ -113,14 +113,15 @@ struct SendRun {
         skippedShare = source.share ?? 0
         continue
       }
+      let number = next.number
       switch device {
-      case .refused(let number, let to, let reason):
+      case .refused(let to, let reason):
         if results?.done.contains(number) == true {
           passedOver += 1
         } else {
           record.refuse(number, to, reason)
         }
-      case .ready(let number, let to, let payload):
+      case .ready(let to, let payload):
         let sent = SentNotification(
           number: number, token: to.token, channel: to.channel,
           isAgain: results?.isInDoubt(number) ?? false)
@@ -166,16 +167,9 @@ struct SendRun {
           return true
         }
         if error.status != APNS_ERR_FULL {
-          guard error.isConnection else {
-            record.recorder?.takeBack(sent.token)
-            failure = error
-            return false
-          }
+          guard error.isConnection else { return stop(sent, error) }
           let isSlice = error.status == APNS_ERR_TIMEOUT
-          if isSlice, Interruption.times > 0 {
-            record.recorder?.takeBack(sent.token)
-            return false
-          }
+          if isSlice, Interruption.times > 0 { return stop(sent, nil) }
           // A response shows that the service is reachable.
           let since = max(lostSince ?? Clock.now, record.lastOutcome)
           lostSince = since
@@ -187,16 +181,19 @@ struct SendRun {
             record.show("\(explained(error)); retrying")
             hasReportedLoss = true
           }
-          if lost >= options.patience || Interruption.times > 0 {
-            record.recorder?.takeBack(sent.token)
-            failure = error
-            return false
-          }
+          if lost >= options.patience || Interruption.times > 0 { return stop(sent, error) }
           if !isSlice { Clock.pause(0.1) }
         }
         try takeOutcomes(session, within: 0)
       }
     }
+  }
+
+  /// The session did not take it, and the run ends. False.
+  private mutating func stop(_ sent: SentNotification, _ error: LibraryError?) -> Bool {
+    record.recorder?.takeBack(sent.token)
+    failure = error
+    return false
   }
 
   /// Waits until the next notification is due.

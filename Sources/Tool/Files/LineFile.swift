@@ -2,7 +2,7 @@ import Glibc
 import Simulator
 
 /// A file of lines. They wait in memory until the next `flush()`.
-final class LineOutput {
+final class LineFile {
   let path: String
   let descriptor: CInt
   private var waiting: [UInt8] = []
