@@ -70,40 +70,29 @@ package struct PayloadOptions: ParsableArguments {
 
   /// The JSON from the options.
   package var json: String {
-    var parts = JSONMembers()
-    parts.add("title", text: title)
-    parts.add("subtitle", text: subtitle)
-    parts.add("body", text: alert)
-    parts.add("title-loc-key", text: titleLocKey)
-    parts.add("title-loc-args", texts: titleLocArg)
-    parts.add("loc-key", text: locKey)
-    parts.add("loc-args", texts: locArg)
-    var aps = JSONMembers()
+    let alertParts: JSONMembers = [
+      "title": .text(title), "subtitle": .text(subtitle), "body": .text(alert),
+      "title-loc-key": .text(titleLocKey), "title-loc-args": .texts(nonempty: titleLocArg),
+      "loc-key": .text(locKey), "loc-args": .texts(nonempty: locArg),
+    ]
     let isText = [title, subtitle, locKey, titleLocKey].allSatisfy { $0 == nil }
-    if isText {
-      aps.add("alert", text: alert)
-    } else {
-      aps.add("alert", json: parts.object)
-    }
-    aps.add("badge", json: badge)
-    aps.add("sound", text: sound)
-    aps.add("category", text: category)
-    aps.add("thread-id", text: threadID)
-    aps.add("interruption-level", text: interruptionLevel)
-    aps.add("content-available", json: contentAvailable ? "1" : nil)
-    aps.add("mutable-content", json: mutableContent ? "1" : nil)
-    return whole(aps)
+    return whole([
+      "alert": isText ? .text(alert) : .json(alertParts.object), "badge": .json(badge),
+      "sound": .text(sound), "category": .text(category), "thread-id": .text(threadID),
+      "interruption-level": .text(interruptionLevel),
+      "content-available": .json(contentAvailable ? "1" : nil),
+      "mutable-content": .json(mutableContent ? "1" : nil),
+    ])
   }
 
   /// With the custom keys and Apple's.
   package func whole(_ aps: JSONMembers) -> String {
-    var all = JSONMembers()
-    all.add("aps", json: aps.object)
+    var all: JSONMembers = ["aps": .json(aps.object)]
     for one in custom {
       let parts = one.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let value = String(parts[1])
       let isJSON = (try? JSONParser.read(value.utf8)) != nil || Placeholder.isWhole(value)
-      all.add(String(parts[0]), json: isJSON ? value : JSONLiteral.string(value))
+      all.add(String(parts[0]), .json(isJSON ? value : JSONLiteral.string(value)))
     }
     return all.object
   }
@@ -121,15 +110,12 @@ package struct PayloadOptions: ParsableArguments {
   package var activityAlert: String? {
     func part(_ text: String?, _ key: String?, _ arguments: [String]) -> String? {
       guard let key else { return text.map { JSONLiteral.string($0) } }
-      var localized = JSONMembers()
-      localized.add("loc-key", text: key)
-      localized.add("loc-args", texts: arguments)
-      return localized.object
+      return JSONMembers.object(["loc-key": .text(key), "loc-args": .texts(nonempty: arguments)])
     }
-    var parts = JSONMembers()
-    parts.add("title", json: part(title, titleLocKey, titleLocArg))
-    parts.add("body", json: part(alert, locKey, locArg))
-    parts.add("sound", text: sound)
+    let parts: JSONMembers = [
+      "title": .json(part(title, titleLocKey, titleLocArg)),
+      "body": .json(part(alert, locKey, locArg)), "sound": .text(sound),
+    ]
     return parts.object == "{}" ? nil : parts.object
   }
 }

@@ -99,12 +99,9 @@ extension PushHandler {
       write(.data(.init(data: data, endStream: true)), on: id, context)
     }
   }
-}
 
-extension PushHandler: ResponseSender {
+  /// Responses may still be sent.
   var canRespond: Bool { phase != .closed && !isClosing }
-
-  func sentLate(_ context: ChannelHandlerContext) { closeIfDone(context) }
 
   func send(_ responses: [(HTTP2StreamID, PushResponse)], _ context: ChannelHandlerContext) {
     let isEach = faults.faults.answers == .each

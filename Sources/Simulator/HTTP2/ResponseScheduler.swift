@@ -1,20 +1,11 @@
 import NIOCore
 import NIOHTTP2
 
-/// The sender of the responses in a `ResponseScheduler`.
-protocol ResponseSender: AnyObject {
-  /// Responses may still be sent.
-  var canRespond: Bool { get }
-  func send(_ responses: [(HTTP2StreamID, PushResponse)], _ context: ChannelHandlerContext)
-  /// Responses were sent outside of a read.
-  func sentLate(_ context: ChannelHandlerContext)
-}
-
 /// Decides when a connection's responses are sent: immediately, late, together for one read, or in
 /// batches.
 final class ResponseScheduler {
   private let faults: ConnectionFaults
-  private unowned let sender: any ResponseSender
+  private unowned let sender: PushHandler
   private var due: [(HTTP2StreamID, PushResponse)] = []
   /// The number of delayed responses.
   private var delayed = 0
@@ -22,7 +13,7 @@ final class ResponseScheduler {
   /// The responses to a read are sent at its end.
   var isReading = false
 
-  init(faults: ConnectionFaults, sender: any ResponseSender) {
+  init(faults: ConnectionFaults, sender: PushHandler) {
     self.faults = faults
     self.sender = sender
   }
@@ -64,7 +55,7 @@ final class ResponseScheduler {
     if faults.faults.answers != .batch {
       if !isReading {
         sendAll(context)
-        sender.sentLate(context)
+        sender.closeIfDone(context)
       }
     } else if !isBatchTimed {
       isBatchTimed = true
@@ -73,7 +64,7 @@ final class ResponseScheduler {
         isBatchTimed = false
         guard sender.canRespond else { return }
         sendAll(context)
-        sender.sentLate(context)
+        sender.closeIfDone(context)
       }
     }
   }

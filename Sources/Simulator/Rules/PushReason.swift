@@ -38,7 +38,6 @@ package struct PushReason: Sendable, Hashable {
   static let invalidProviderToken = PushReason(403, "InvalidProviderToken")
   static let missingProviderToken = PushReason(403, "MissingProviderToken")
   static let unrelatedKeyIdInToken = PushReason(403, "UnrelatedKeyIdInToken")
-  static let expiredToken = PushReason(410, "ExpiredToken")
   static let unregistered = PushReason(410, "Unregistered")
   static let tooManyProviderTokenUpdates = PushReason(429, "TooManyProviderTokenUpdates")
 

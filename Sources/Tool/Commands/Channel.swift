@@ -65,8 +65,8 @@ struct ChannelCommand: ParsableCommand {
       let storage = storage
       try ChannelRequest.carryOut(options) { (_, service, members) throws(LibraryError) in
         let id = try service.create(storage.policy)
-        members.add("channel", text: id)
-        members.add("storage", text: storage.rawValue)
+        members.add("channel", .text(id))
+        members.add("storage", .text(storage.rawValue))
         return id + "\n"
       }
     }
@@ -95,8 +95,8 @@ struct ChannelCommand: ParsableCommand {
         let kind =
           description.pushType == 0
           ? "another push type" : String(cString: apns_push_type_text(type))
-        members.add("storage", text: storage)
-        members.add("push_type", text: kind)
+        members.add("storage", .text(storage))
+        members.add("push_type", .text(kind))
         return "\(id)  \(kind), storage \(storage)\n"
       }
     }
@@ -130,14 +130,12 @@ struct ChannelCommand: ParsableCommand {
         try service.list { id in
           count += 1
           if isJSON {
-            var one = JSONMembers()
-            one.add("channel", text: id)
-            text += one.object + "\n"
+            text += JSONMembers.object(["channel": .text(id)]) + "\n"
           } else {
             text += Printable.line(id) + "\n"
           }
         }
-        members.add("channels", number: count)
+        members.add("channels", .number(count))
         if isJSON { StandardStream.output.write(text) }
         return text
       }

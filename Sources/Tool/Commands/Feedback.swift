@@ -229,12 +229,11 @@ struct FeedbackCommand: ParsableCommand {
 
   private func report(_ kept: Pruning.Counts) {
     if json {
-      var members = JSONMembers()
-      members.add("kept", number: kept.kept)
-      members.add("removed", number: kept.removed)
-      members.add("registered_later", number: kept.registeredLater)
-      members.add("registration_unknown", number: kept.unknown)
-      members.add("not_read", number: kept.notRead)
+      let members: JSONMembers = [
+        "kept": .number(kept.kept), "removed": .number(kept.removed),
+        "registered_later": .number(kept.registeredLater),
+        "registration_unknown": .number(kept.unknown), "not_read": .number(kept.notRead),
+      ]
       (output == nil && !inPlace ? StandardStream.error : .output).write(members.object + "\n")
       return
     }

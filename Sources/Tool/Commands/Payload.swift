@@ -92,31 +92,24 @@ struct Payload: ParsableCommand {
   private func machine(_ bytes: [UInt8], _ findings: [LibraryFinding], _ shown: ShownPush?)
     -> String
   {
-    var members = JSONMembers()
-    members.add("bytes", number: bytes.count)
-    members.add("limit", number: limit)
     let list = findings.map { finding in
-      var one = JSONMembers()
-      one.add("severity", text: finding.isError ? "error" : "warning")
-      one.add("line", number: finding.line)
-      one.add("column", number: finding.column)
-      one.add("offset", number: finding.offset)
-      one.add("message", text: finding.message)
-      return one.object
+      JSONMembers.object([
+        "severity": .text(finding.isError ? "error" : "warning"), "line": .number(finding.line),
+        "column": .number(finding.column), "offset": .number(finding.offset),
+        "message": .text(finding.message),
+      ])
     }
-    members.add("findings", list: list)
-    if let shown {
-      var one = JSONMembers()
-      one.add("title", text: shown.title)
-      one.add("subtitle", text: shown.subtitle)
-      one.add("body", text: shown.body)
-      one.add("badge", json: shown.badge.map { "\($0)" })
-      one.add("sound", text: shown.sound)
-      one.add("silent", json: shown.isSilent ? "true" : "false")
-      one.add("missing_keys", texts: shown.missing)
-      one.add("problems", texts: shown.problems)
-      members.add("shown", json: one.object)
+    let display = shown.map { shown in
+      JSONMembers.object([
+        "title": .text(shown.title), "subtitle": .text(shown.subtitle), "body": .text(shown.body),
+        "badge": .number(shown.badge), "sound": .text(shown.sound),
+        "silent": .flag(shown.isSilent), "missing_keys": .texts(nonempty: shown.missing),
+        "problems": .texts(nonempty: shown.problems),
+      ])
     }
-    return members.object + "\n"
+    return JSONMembers.object([
+      "bytes": .number(bytes.count), "limit": .number(limit), "findings": .list(list),
+      "shown": .json(display),
+    ]) + "\n"
   }
 }

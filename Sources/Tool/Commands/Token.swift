@@ -69,9 +69,10 @@ struct Token: ParsableCommand {
       case .failure(let fault):
         isWrong = true
         if json {
-          var members = JSONMembers()
-          members.add("text", text: Redaction.replacement(fault.text) ?? fault.text)
-          members.add("error", text: fault.message)
+          let members: JSONMembers = [
+            "text": .text(Redaction.replacement(fault.text) ?? fault.text),
+            "error": .text(fault.message),
+          ]
           StandardStream.output.write(members.object + "\n")
         } else {
           StandardStream.error.write(
@@ -112,11 +113,11 @@ struct Token: ParsableCommand {
       return
     }
     if json {
-      var members = JSONMembers()
-      members.add("token", text: DeviceToken.hex(of: bytes))
-      members.add("bytes", number: bytes.count)
-      members.add("base64", text: DeviceToken.base64(of: bytes))
-      members.add("hints", list: token.hints.map { JSONLiteral.string($0) })
+      let members: JSONMembers = [
+        "token": .text(DeviceToken.hex(of: bytes)), "bytes": .number(bytes.count),
+        "base64": .text(DeviceToken.base64(of: bytes)),
+        "hints": .list(token.hints.map { JSONLiteral.string($0) }),
+      ]
       StandardStream.output.write(members.object + "\n")
       return
     }

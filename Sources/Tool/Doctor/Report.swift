@@ -108,27 +108,26 @@ struct Report {
   }
 
   var json: String {
-    var members = JSONMembers()
-    members.add("ok", json: findings.isEmpty ? "true" : "false")
-    members.add("reachable", json: isReachable.map { $0 ? "true" : "false" })
     let checks = lines.map { line in
-      var one = JSONMembers()
-      func add(_ state: String, _ about: String, _ message: String, cause: String? = nil) {
-        one.add("state", text: state)
-        one.add("cause", text: cause)
-        one.add("about", text: about)
-        one.add("message", text: message)
-      }
       switch line {
-      case .fine(let about, let message): add("ok", about, message)
-      case .skipped(let about, let reason): add("skipped", about, reason)
+      case .fine(let about, let message):
+        JSONMembers.object([
+          "state": .text("ok"), "about": .text(about), "message": .text(message),
+        ])
+      case .skipped(let about, let reason):
+        JSONMembers.object([
+          "state": .text("skipped"), "about": .text(about), "message": .text(reason),
+        ])
       case .found(let finding):
-        add(finding.severity.rawValue, finding.about, finding.message, cause: finding.cause)
-        one.add("remedy", text: finding.remedy)
+        JSONMembers.object([
+          "state": .text(finding.severity.rawValue), "cause": .text(finding.cause),
+          "about": .text(finding.about), "message": .text(finding.message),
+          "remedy": .text(finding.remedy),
+        ])
       }
-      return one.object
     }
-    members.add("checks", list: checks)
-    return members.object + "\n"
+    return JSONMembers.object([
+      "ok": .flag(findings.isEmpty), "reachable": .flag(isReachable), "checks": .list(checks),
+    ]) + "\n"
   }
 }

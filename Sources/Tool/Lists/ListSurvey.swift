@@ -65,23 +65,20 @@ struct ListSurvey {
   var json: String {
     var text = ""
     for fault in wrong {
-      var members = JSONMembers()
-      members.add("line", number: fault.line)
-      members.add("error", text: fault.message)
-      text += members.object + "\n"
+      text +=
+        JSONMembers.object(["line": .number(fault.line), "error": .text(fault.message)]) + "\n"
     }
     for one in duplicates {
-      var members = JSONMembers()
-      members.add("line", number: one.line)
-      members.add("duplicate_of_line", number: one.first)
-      members.add("token", text: DeviceToken.hex(of: one.token))
+      let members: JSONMembers = [
+        "line": .number(one.line), "duplicate_of_line": .number(one.first),
+        "token": .text(DeviceToken.hex(of: one.token)),
+      ]
       text += members.object + "\n"
     }
-    var totals = JSONMembers()
-    totals.add("tokens", number: tokens)
-    totals.add("devices", number: firstLines.count)
-    totals.add("duplicates", number: duplicates.count)
-    totals.add("not_tokens", number: wrong.count)
+    let totals: JSONMembers = [
+      "tokens": .number(tokens), "devices": .number(firstLines.count),
+      "duplicates": .number(duplicates.count), "not_tokens": .number(wrong.count),
+    ]
     return text + totals.object + "\n"
   }
 }

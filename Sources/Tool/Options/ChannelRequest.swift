@@ -31,13 +31,12 @@ struct ChannelRequest {
   private func isDone(
     _ send: (inout JSONMembers) throws(LibraryError) -> String
   ) throws -> Bool {
-    var members = JSONMembers()
-    members.add("channel", text: id)
+    var members: JSONMembers = ["channel": .text(id)]
     do throws(LibraryError) {
       var more = members
       let text = try send(&more)
       if options.json {
-        more.add("outcome", text: SendOutcome.Kind.accepted.rawValue)
+        more.add("outcome", .text(SendOutcome.Kind.accepted.rawValue))
         addResponse(&more)
       } else {
         StandardStream.output.write(text)
@@ -50,7 +49,7 @@ struct ChannelRequest {
         return false
       case APNS_ERR_IN_DOUBT:
         if options.json {
-          members.add("outcome", text: SendOutcome.Kind.unknown.rawValue)
+          members.add("outcome", .text(SendOutcome.Kind.unknown.rawValue))
           addResponse(&members)
         }
         _ = Exit.report(error.message, Exit.someRejected)
@@ -64,8 +63,8 @@ struct ChannelRequest {
   private func reject(_ error: LibraryError, _ members: inout JSONMembers) {
     let answer = service.answer
     if options.json {
-      members.add("outcome", text: SendOutcome.Kind.rejected.rawValue)
-      if !answer.reason.isEmpty { members.add("reason", text: answer.reason) }
+      members.add("outcome", .text(SendOutcome.Kind.rejected.rawValue))
+      members.add("reason", .text(nonempty: answer.reason))
       addResponse(&members)
     }
     let name = id.map { "\($0): " } ?? ""
@@ -79,11 +78,9 @@ struct ChannelRequest {
   /// A line with the service's response.
   private func addResponse(_ members: inout JSONMembers) {
     let answer = service.answer
-    if answer.httpStatus != 0 { members.add("http_status", number: answer.httpStatus) }
-    if answer.retryAfter != 0 { members.add("retry_after", number: answer.retryAfter) }
-    if !answer.requestIdentifier.isEmpty {
-      members.add("request_id", text: answer.requestIdentifier)
-    }
+    members.add("http_status", .number(nonzero: answer.httpStatus))
+    members.add("retry_after", .number(nonzero: answer.retryAfter))
+    members.add("request_id", .text(nonempty: answer.requestIdentifier))
     StandardStream.output.write(members.object + "\n")
   }
 }

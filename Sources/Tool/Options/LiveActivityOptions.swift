@@ -116,19 +116,15 @@ struct LiveActivityOptions: ParsableArguments {
   func json(
     _ payload: PayloadOptions, contentState: String?, attributes: String?, now: Int64?
   ) -> String {
-    var aps = JSONMembers()
-    aps.add("timestamp", json: ActivityTime.written(timestamp ?? "+0", now))
-    aps.add("event", text: liveActivity?.rawValue)
-    aps.add("content-state", json: contentState)
-    aps.add("stale-date", json: staleDate.map { ActivityTime.written($0, now) })
-    aps.add("dismissal-date", json: dismissalDate.map { ActivityTime.written($0, now) })
-    aps.add("relevance-score", json: relevanceScore)
-    aps.add("attributes-type", text: attributesType)
-    aps.add("attributes", json: attributes)
-    aps.add("input-push-token", json: inputPushToken ? "1" : nil)
-    aps.add("input-push-channel", text: inputPushChannel)
-    aps.add("alert", json: payload.activityAlert)
-    return payload.whole(aps)
+    payload.whole([
+      "timestamp": .json(ActivityTime.written(timestamp ?? "+0", now)),
+      "event": .text(liveActivity?.rawValue), "content-state": .json(contentState),
+      "stale-date": .json(staleDate.map { ActivityTime.written($0, now) }),
+      "dismissal-date": .json(dismissalDate.map { ActivityTime.written($0, now) }),
+      "relevance-score": .json(relevanceScore), "attributes-type": .text(attributesType),
+      "attributes": .json(attributes), "input-push-token": .json(inputPushToken ? "1" : nil),
+      "input-push-channel": .text(inputPushChannel), "alert": .json(payload.activityAlert),
+    ])
   }
 }
 

@@ -84,10 +84,9 @@ struct GoneDeviceList {
 
 extension GoneDevice {
   var json: String {
-    var members = JSONMembers()
-    members.add("token", text: DeviceToken.hex(of: token))
-    members.add("timestamp", number: since)
-    members.add("gone_since", text: Clock.written(since))
-    return members.object
+    JSONMembers.object([
+      "token": .text(DeviceToken.hex(of: token)), "timestamp": .number(since),
+      "gone_since": .text(Clock.written(since)),
+    ])
   }
 }

@@ -49,12 +49,10 @@ struct RejectedTokens {
 extension RejectedTokens.Rejection {
   /// The reason in the results.
   var json: String {
-    var members = JSONMembers()
-    members.add("token", text: DeviceToken.hex(of: token))
-    members.add("outcome", text: SendOutcome.Kind.rejected.rawValue)
-    members.add("reason", text: reason)
-    members.add("status", number: APNS_REJECT_INVALID_TOKEN.rawValue)
-    if let at { members.add("time", number: at) }
-    return members.object
+    JSONMembers.object([
+      "token": .text(DeviceToken.hex(of: token)),
+      "outcome": .text(SendOutcome.Kind.rejected.rawValue), "reason": .text(reason),
+      "status": .number(APNS_REJECT_INVALID_TOKEN.rawValue), "time": .number(at),
+    ])
   }
 }

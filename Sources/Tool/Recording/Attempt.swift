@@ -20,24 +20,20 @@ struct Attempt {
   var until = 0
 
   func line(_ delivery: RecordedDelivery) -> String {
-    var members = JSONMembers()
-    members.add("at", number: at)
-    members.add("event", text: "push")
-    members.add("connection", number: connection)
-    members.add("device", text: device)
-    members.add("bytes", number: bytes)
-    members.add("type", text: delivery.type)
-    if delivery.priority != 0 { members.add("priority", number: delivery.priority) }
-    if isAgain { members.add("again", json: "true") }
+    var members: JSONMembers = [
+      "at": .number(at), "event": .text("push"), "connection": .number(connection),
+      "device": .text(device), "bytes": .number(bytes), "type": .text(delivery.type),
+      "priority": .number(nonzero: delivery.priority), "again": .flag(isAgain ? true : nil),
+    ]
     switch end {
-    case .reset(let name): members.add("reset", text: name)
-    case .silence: members.add("silence", json: "true")
+    case .reset(let name): members.add("reset", .text(name))
+    case .silence: members.add("silence", .flag(true))
     case .lost: break
     case nil:
-      members.add("status", number: status)
-      members.add("reason", text: reason)
+      members.add("status", .number(status))
+      members.add("reason", .text(reason))
     }
-    members.add("ms", number: max(0, until - at))
+    members.add("ms", .number(max(0, until - at)))
     return members.object
   }
 }

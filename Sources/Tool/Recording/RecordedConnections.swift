@@ -20,14 +20,14 @@ struct RecordedConnections {
   mutating func begin(_ connection: UInt32, took milliseconds: Int? = nil) {
     guard begun.insert(connection).inserted else { return }
     var members = event("opened", connection)
-    if let milliseconds { members.add("ms", number: milliseconds) }
+    members.add("ms", .number(milliseconds))
     output.write(members.object)
   }
 
   func refuse(_ line: SessionLine) {
     var members = event("refused", line.connection)
     if line.cause != APNS_CAUSE_NONE {
-      members.add("cause", text: String(cString: apns_cause_name(line.cause)))
+      members.add("cause", .text(String(cString: apns_cause_name(line.cause))))
     }
     output.write(members.object)
   }
@@ -37,8 +37,8 @@ struct RecordedConnections {
   ) {
     guard ended.insert(connection).inserted else { return }
     var members = event(name, connection)
-    members.add("error", text: error)
-    members.add("reason", text: reason)
+    members.add("error", .text(error))
+    members.add("reason", .text(reason))
     output.write(members.object)
   }
 
@@ -46,11 +46,7 @@ struct RecordedConnections {
   mutating func abandon(_ connection: UInt32) { ended.insert(connection) }
 
   private func event(_ name: String, _ connection: UInt32) -> JSONMembers {
-    var members = JSONMembers()
-    members.add("at", number: clock())
-    members.add("event", text: name)
-    if connection != 0 { members.add("connection", number: connection) }
-    return members
+    ["at": .number(clock()), "event": .text(name), "connection": .number(nonzero: connection)]
   }
 }
 
@@ -62,9 +58,9 @@ extension LineFile {
 
   /// Writes the first line. `seconds`: UNIX seconds.
   func begin(at seconds: Int64) {
-    var header = JSONMembers()
-    header.add(RecordingFile.mark, number: RecordingFile.version)
-    header.add("began", text: Clock.written(seconds))
+    let header: JSONMembers = [
+      RecordingFile.mark: .number(RecordingFile.version), "began": .text(Clock.written(seconds)),
+    ]
     write(header.object)
   }
 }

@@ -34,19 +34,19 @@ final class ResultFile {
     }
     var status = stat()
     guard fstat(lines.descriptor, &status) == 0 else { throw FileFault.system(path) }
-    var header = JSONMembers()
-    header.add("list", text: beginning.list)
-    if let size = beginning.size { header.add("bytes", number: size) }
-    header.add("run", text: String(beginning.fingerprint, radix: 16))
+    let header = JSONMembers.object([
+      "list": .text(beginning.list), "bytes": .number(beginning.size),
+      "run": .text(String(beginning.fingerprint, radix: 16)),
+    ])
     if status.st_size > 0 {
       guard resumes else {
         throw FileFault(path: path, message: "already has results: continue with --resume")
       }
-      try adopt(Array(header.object.utf8))
+      try adopt(Array(header.utf8))
     }
     guard lseek(lines.descriptor, 0, SEEK_END) >= 0 else { throw FileFault.system(path) }
     if !isResumed {
-      write(header.object)
+      write(header)
       try flush()
     }
   }

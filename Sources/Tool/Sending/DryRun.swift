@@ -53,10 +53,9 @@ struct DryRun {
   private func report() {
     let refused = record.tally[.refused]
     if options.json {
-      var totals = JSONMembers()
-      totals.add("dry_run", json: "true")
-      totals.add("ready", number: ready)
-      totals.add("refused", number: refused)
+      let totals: JSONMembers = [
+        "dry_run": .flag(true), "ready": .number(ready), "refused": .number(refused),
+      ]
       StandardStream.output.write(totals.object + "\n")
     } else {
       let subject = (try? credentials.describe())?.subject

@@ -70,27 +70,23 @@ struct RunReport {
   }
 
   var json: String {
-    var totals = JSONMembers()
-    totals.add("done", json: isWhole ? "true" : "false")
-    var run = JSONMembers()
+    var totals: JSONMembers = ["done": .flag(isWhole)]
+    var run: JSONMembers = [:]
     for kind in SendOutcome.Kind.allCases {
-      totals.add(kind.rawValue, number: whole[kind])
-      run.add(kind.rawValue, number: tally[kind])
+      totals.add(kind.rawValue, .number(whole[kind]))
+      run.add(kind.rawValue, .number(tally[kind]))
     }
-    totals.add("this_run", json: run.object)
-    var reasons = JSONMembers()
+    var reasons: JSONMembers = [:]
     for (reason, count) in whole.reasons.sorted(by: { $0.key < $1.key }) {
-      reasons.add(reason, number: count)
+      reasons.add(reason, .number(count))
     }
-    totals.add("reasons", json: reasons.object)
-    totals.add("passed_over", number: passedOver)
-    totals.add("passed_over_not_accepted", number: failedBefore)
-    totals.add("in_doubt", number: inDoubt)
-    totals.add("again", number: tally.again)
-    totals.add("resent", number: resent)
-    totals.add("seconds", json: "\((elapsed * 1000).rounded() / 1000)")
-    if namesConsole { totals.add("console", text: AppleConsole.address) }
-    totals.add("error", text: failure)
+    totals.add([
+      "this_run": .json(run.object), "reasons": .json(reasons.object),
+      "passed_over": .number(passedOver), "passed_over_not_accepted": .number(failedBefore),
+      "in_doubt": .number(inDoubt), "again": .number(tally.again), "resent": .number(resent),
+      "seconds": .json("\((elapsed * 1000).rounded() / 1000)"),
+      "console": .text(namesConsole ? AppleConsole.address : nil), "error": .text(failure),
+    ])
     return totals.object
   }
 

@@ -52,14 +52,17 @@ struct Announcement {
     """
   }
 
-  /// The open ports.
-  private var ready: String {
-    let services: [(name: String, port: Int?, host: String)] = [
+  /// nil for a port that is not open.
+  private var services: [(name: String, port: Int?, host: String)] {
+    [
       ("gateway", gatewayPort, host), ("feedback", feedbackPort, host), ("http2", http2Port, host),
       ("channels", channelsPort, host), ("control", controlPort, "127.0.0.1"),
       ("dashboard", dashboardPort, dashboardHost),
     ]
-    return "ready "
+  }
+
+  private var ready: String {
+    "ready "
       + services.map { service in
         service.port.map { "\(service.name)=\(address($0, at: service.host)) " } ?? ""
       }.joined() + "certificates=\(certificates.path)"
@@ -123,29 +126,20 @@ struct Announcement {
         .joined(separator: "'\\''") + "'"
   }
 
-  private func number(_ port: Int?) -> String { port.map { "\($0)" } ?? "null" }
-
   var json: String {
-    let fields: [(String, String)] = [
-      ("host", JSONLiteral.string(host)),
-      ("gateway_port", number(gatewayPort)),
-      ("feedback_port", number(feedbackPort)),
-      ("http2_port", "\(http2Port)"),
-      ("channels_port", number(channelsPort)),
-      ("control_port", number(controlPort)),
-      ("dashboard_port", number(dashboardPort)),
-      ("seed", "\(seed)"),
-      ("certificates", JSONLiteral.string(certificates.path)),
-      ("ca", JSONLiteral.string(certificates.ca)),
-      ("provider", JSONLiteral.string(certificates.provider)),
-      ("provider_certificate", JSONLiteral.string(certificates.providerCertificate)),
-      ("provider_key", JSONLiteral.string(certificates.providerKey)),
-      ("token_key", JSONLiteral.string(certificates.tokenKeyFile)),
-      ("token_key_id", JSONLiteral.string(CertificateDirectory.tokenKeyIdentifier)),
-      ("token_team_id", JSONLiteral.string(CertificateDirectory.tokenTeam)),
-      ("pid", "\(getpid())"),
-    ]
-    return "{\"ready\":true,"
-      + fields.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}\n"
+    var members: JSONMembers = ["ready": .flag(true), "host": .text(host)]
+    for service in services {
+      members.add("\(service.name)_port", .json(service.port.map { "\($0)" } ?? "null"))
+    }
+    members.add([
+      "seed": .number(seed), "certificates": .text(certificates.path), "ca": .text(certificates.ca),
+      "provider": .text(certificates.provider),
+      "provider_certificate": .text(certificates.providerCertificate),
+      "provider_key": .text(certificates.providerKey),
+      "token_key": .text(certificates.tokenKeyFile),
+      "token_key_id": .text(CertificateDirectory.tokenKeyIdentifier),
+      "token_team_id": .text(CertificateDirectory.tokenTeam), "pid": .number(getpid()),
+    ])
+    return members.object + "\n"
   }
 }
