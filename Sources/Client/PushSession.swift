@@ -20,7 +20,6 @@ package final class SentNotification {
   }
 }
 
-/// The outcome of one notification.
 package struct SendOutcome {
   package enum Kind: String, CaseIterable { case accepted, rejected, unknown, expired, refused }
 
@@ -48,7 +47,6 @@ package struct SendOutcome {
   }
 }
 
-/// A session of the library.
 package final class PushSession {
   package struct Options {
     package var peer = Peer()

@@ -10,7 +10,6 @@ extension SimulatedGateway {
     package var feedbackPort: Int?
     /// The port of channel management over HTTP/2; nil without it.
     package var channelsPort: Int?
-    /// How many channels an app may have.
     package var channelsMax = 10_000
     /// Apps that are not enabled for broadcasts.
     package var appsWithoutBroadcasts: [String] = []
@@ -33,12 +32,10 @@ extension SimulatedGateway {
     /// Records the outcome of every notification.
     package var ledger: RecordFile?
     package var faults = FaultRules()
-    /// The seed of all random numbers.
     package var seed: UInt64 = 0
     /// The port of the control API, which listens on loopback only; 0 takes a free port, nil turns
     /// it off.
     package var controlPort: Int?
-    /// How many worlds the control API can make.
     package var worldsMax = 1000
     /// How many accepted notifications the control API can list.
     package var controlKeeps = 100_000

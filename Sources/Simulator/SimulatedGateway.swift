@@ -20,7 +20,6 @@ package final class SimulatedGateway: Sendable {
   package var ledger: Ledger { service.ledger }
   package var feedback: FeedbackList { service.feedback }
   package var faults: FaultsInForce { service.faults }
-  /// The control API without HTTP.
   package var service: ControlService { world.service }
   /// Requests to end the run from the control API. The caller decides.
   package let shutdownRequests: AsyncStream<Void>

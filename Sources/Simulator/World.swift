@@ -9,7 +9,6 @@ import NIOPosix
 /// certificates and keys.
 final class World: Sendable {
   let listeners: [ListenError.Service: Listener]
-  /// The control API without HTTP.
   let service: ControlService
   private let group: MultiThreadedEventLoopGroup
 
@@ -140,7 +139,6 @@ final class World: Sendable {
     for loop in group.makeIterator() { try? await loop.submit {}.get() }
   }
 
-  /// Adds all handlers from the socket to the protocol.
   private static func addHandlers(
     _ channel: any Channel, _ faults: ConnectionFaults, _ logger: Logger,
     _ handler: any ChannelHandler

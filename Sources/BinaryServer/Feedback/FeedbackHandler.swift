@@ -11,7 +11,6 @@ package protocol FeedbackDelegate: AnyObject {
   func willSend(_ records: inout [ByteBuffer])
   /// The whole list is in the socket buffer, or the connection has ended.
   func close(_ channel: any Channel)
-  /// The TLS handshake failed.
   func handshakeFailed()
 }
 

@@ -25,7 +25,6 @@ package protocol BinaryConnectionDelegate: AnyObject {
   func discarded(_ frame: UnsafeRawBufferPointer)
   /// Sends the packet, if any, and closes.
   func close(with packet: ErrorPacket?, _ context: ChannelHandlerContext)
-  /// The TLS handshake failed.
   func handshakeFailed()
   func closed()
 }

@@ -47,7 +47,6 @@ package struct FrameRules: Sendable {
 }
 
 enum FrameCheck {
-  /// The frame is incomplete.
   case incomplete
   case accepted(Frame)
   case rejected(Rejection)

@@ -1,6 +1,5 @@
 import APNS
 
-/// A rejected notification.
 package struct Rejection {
   /// The command byte of the frame, perhaps an unknown one.
   package var command: UInt8

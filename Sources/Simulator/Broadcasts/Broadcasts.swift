@@ -16,7 +16,6 @@ package final class Broadcasts: Sendable {
   }
 
   private let state: NIOLockedValueBox<State>
-  /// The number of channels that an app may have.
   private let channelsMax: Int
   /// Apps whose topics are not enabled for broadcasts.
   private let disabled: Set<String>
@@ -244,7 +243,6 @@ package final class Broadcasts: Sendable {
     return "{\"subscriptions\":[\(lines.joined(separator: ","))]}"
   }
 
-  /// The newest Live Activities.
   package func activityList(newest limit: Int = .max) -> String {
     let now = WallClock.milliseconds
     let (activities, count) = state.withLockedValue {

@@ -3,7 +3,6 @@ import JSON
 
 /// The control API without HTTP.
 package struct ControlService: Sendable {
-  /// An HTTP status and a JSON text.
   package struct Response: Sendable {
     package var status: Int
     package var json: String
@@ -130,7 +129,6 @@ package struct ControlService: Sendable {
 
   package var counters: String { String(ledger.totals.json.dropLast()) }
 
-  /// The newest open connections.
   package func connections(newest limit: Int = .max) -> String {
     let open = ledger.connections.suffix(limit).map { connection in
       """

@@ -36,7 +36,6 @@ package final class Worlds: Sendable {
   }
 
   static let path = "/worlds"
-  /// The options that POST may set.
   static let options = [
     ControlRoute.Field(name: "like", type: "string", text: "as --like; faults changes it"),
     ControlRoute.Field(name: "faults", text: "an object, or an array of rules"),
@@ -109,7 +108,6 @@ package final class Worlds: Sendable {
     return .ok(world.service.counters)
   }
 
-  /// Ends all of them.
   func stop() async {
     let open = state.withLockedValue { state in
       defer { state.open = [:] }

@@ -2,7 +2,6 @@ import BinaryServer
 
 /// An event for a connection's handlers. `ReadingResumed` ends a stall.
 enum FaultEvent {
-  /// The faults have changed.
   case changed
   /// The connection closes now.
   case cut(Faults.Ending)

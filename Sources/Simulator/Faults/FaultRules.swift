@@ -19,7 +19,6 @@ package struct FaultRules: Sendable {
     for element in elements { all.append(try Self.faults(element)) }
   }
 
-  /// Reads a file.
   package init(at path: String) throws(ListError) {
     let bytes = try WholeFile.list(path)
     do throws(JSONError) {

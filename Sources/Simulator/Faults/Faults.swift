@@ -23,7 +23,6 @@ package struct Faults: Sendable {
     case own
     /// An error packet with identifier 0.
     case zero
-    /// No answer.
     case none
   }
 
@@ -32,7 +31,6 @@ package struct Faults: Sendable {
     case all
     /// The gateway over both protocols, and the feedback service.
     case pushes
-    /// Channel management.
     case channels
   }
 
@@ -48,9 +46,7 @@ package struct Faults: Sendable {
   package enum Goaway: String, Sendable, CaseIterable {
     /// Closes once all earlier pushes have responses.
     case graceful
-    /// Closes immediately.
     case immediate
-    /// Does not close.
     case open
   }
 
@@ -66,11 +62,8 @@ package struct Faults: Sendable {
 
   /// The earlier provider tokens that limit how soon a new one may follow.
   package enum TokenScope: String, Sendable, CaseIterable {
-    /// Earlier tokens of the same connection.
     case connection
-    /// Earlier tokens of the same key.
     case key
-    /// Earlier tokens of the same key from the same address.
     case address
   }
 

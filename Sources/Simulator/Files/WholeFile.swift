@@ -1,6 +1,5 @@
 import Glibc
 
-/// An error of the system.
 struct Errno: Error, CustomStringConvertible {
   var code: CInt
 
@@ -10,7 +9,6 @@ struct Errno: Error, CustomStringConvertible {
   var description: String { String(cString: strerror(code)) }
 }
 
-/// Reads whole files.
 enum WholeFile {
   static func read(_ path: String) throws(Errno) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)

@@ -6,7 +6,6 @@ struct AnnouncedSettings {
   private let limit: StreamsLimit
   /// The client has a certificate, or a response to a good provider token was sent.
   private var isAuthorized = false
-  /// The last response was a rejection.
   private var isRejected = false
   private var sent: PushSettings?
 
@@ -18,7 +17,6 @@ struct AnnouncedSettings {
   /// The flow-control window of each stream.
   var window: Int? { sent?.window }
 
-  /// The first SETTINGS.
   mutating func begin(isAuthorized: Bool) -> HTTP2Settings {
     self.isAuthorized = isAuthorized
     let new = PushSettings(faults.faults, isAuthorized: isAuthorized)

@@ -23,7 +23,6 @@ struct FlowControl {
     return max(0, difference)
   }
 
-  /// Credit was given on the connection.
   mutating func granted(_ credit: Int) { window.grant(credit) }
 
   /// The connection's window according to NIO.

@@ -26,7 +26,6 @@ final class FrameFilter: ChannelInboundHandler {
   private var isDropping = false
   /// nil lets everything pass.
   private var last: UInt32?
-  /// The number of dropped requests.
   private var dropped = 0
   private var droppedData = 0
 
@@ -35,7 +34,6 @@ final class FrameFilter: ChannelInboundHandler {
     self.limit = limit
   }
 
-  /// Drops the frames of streams above this one.
   func close(above last: UInt32) { self.last = last }
 
   /// Requests dropped since the last call.

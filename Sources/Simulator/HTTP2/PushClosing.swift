@@ -34,7 +34,6 @@ extension PushHandler {
     goAway(context)
   }
 
-  /// As the faults demand.
   private func goAway(_ context: ChannelHandlerContext) {
     let faults = faults.faults
     goAway(faults.goaway, error: faults.goawayError, reason: faults.goawayReason, context)

@@ -76,7 +76,6 @@ final class PushRecorder {
     keep(push, outcome, key: key, isDuplicate: isDuplicate)
   }
 
-  /// Keeps the push for the page.
   private func keep(_ push: Push, _ outcome: LedgerOutcome, key: String?, isDuplicate: Bool = false)
   {
     if !keepsRecentPushes { return }

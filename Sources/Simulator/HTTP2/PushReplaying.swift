@@ -3,7 +3,6 @@ import NIOCore
 
 /// Answers of a recording.
 extension PushHandler {
-  /// Answers as the service did.
   func play(
     _ step: Replay.Step, _ push: Push, _ context: ChannelHandlerContext
   ) {

@@ -8,7 +8,6 @@ final class PushValidator {
     case accepted
     /// For 410: when the device was found gone, in UNIX milliseconds.
     case refused(PushReason, since: Int64?)
-    /// Reset by RST_STREAM.
     case reset
   }
 

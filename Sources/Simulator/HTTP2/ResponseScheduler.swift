@@ -7,7 +7,6 @@ final class ResponseScheduler {
   private let faults: ConnectionFaults
   private unowned let sender: PushHandler
   private var due: [(HTTP2StreamID, PushResponse)] = []
-  /// The number of delayed responses.
   private var delayed = 0
   private var isBatchTimed = false
   /// The responses to a read are sent at its end.

@@ -13,12 +13,10 @@ final class StreamsLimit {
   private var current = firstFlight
   /// The limits in unacknowledged SETTINGS, the oldest first; nil for SETTINGS without one.
   private var unacknowledged: [Int?] = []
-  /// The limit for the next SETTINGS.
   private var next: Int?
 
   var inForce: Int { unacknowledged.reduce(current) { max($0, $1 ?? 0) } }
 
-  /// Whether SETTINGS are unacknowledged.
   var isWaiting: Bool { !unacknowledged.isEmpty }
 
   func set(_ limit: Int) { next = limit }

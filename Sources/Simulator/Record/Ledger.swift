@@ -51,7 +51,6 @@ package struct Totals: Sendable, Equatable {
   }
 }
 
-/// An open connection to the gateway.
 struct OpenConnection {
   var number: Int
   var service: ConnectionFaults.Service
@@ -86,7 +85,6 @@ package final class Ledger: Sendable {
   private let state = NIOLockedValueBox(State())
   /// Hashes of token and payload of everything accepted.
   private let seen = NIOLockedValueBox(Set<UInt64>())
-  /// Whether duplicates are recognized.
   let watchesDuplicates: Bool
   /// How many accepted notifications are kept for the control API.
   let keeps: Int

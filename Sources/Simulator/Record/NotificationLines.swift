@@ -1,7 +1,6 @@
 import APNS
 import JSON
 
-/// The outcome of a notification.
 enum LedgerOutcome {
   case accepted
   case rejected(UInt8)

@@ -67,7 +67,6 @@ package struct RecentPush: Sendable {
   }
 }
 
-/// A device that got pushes.
 package struct PushedDevice: Sendable {
   package var token: [UInt8]
   package var topic: String?
@@ -155,7 +154,6 @@ package final class RecentPushes: Sendable {
     }
   }
 
-  /// The pushes kept now.
   package var kept: KeptPushes { state.withLockedValue { $0.kept } }
 
   /// False if it is not kept. Counters, ledger and control API still have it.
@@ -167,7 +165,6 @@ package final class RecentPushes: Sendable {
     }
   }
 
-  /// The number of pushes in each second of the last minute.
   package func lastMinute() -> [LastMinute.Second] {
     let now = WallClock.milliseconds / 1000
     return state.withLockedValue { $0.minute.seconds(until: now) }

@@ -1,6 +1,5 @@
 import Glibc
 
-/// The time of day.
 enum WallClock {
   /// UNIX seconds with three decimals.
   static func secondsText() -> String {

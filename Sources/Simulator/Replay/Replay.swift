@@ -47,7 +47,6 @@ package final class Replay: Sendable {
     state.withLockedValue { $0.refuse = refuse }
   }
 
-  /// A connection is open.
   func begin(_ channel: any Channel) {
     let isFirst = state.withLockedValue { state in
       state.open.append(channel)

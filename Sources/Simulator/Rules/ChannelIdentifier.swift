@@ -20,7 +20,6 @@ enum ChannelIdentifier {
   }
 }
 
-/// One device and one channel.
 package struct Subscription: Sendable, Equatable {
   package var token: [UInt8]
   package var channel: String

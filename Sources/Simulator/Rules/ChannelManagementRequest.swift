@@ -1,4 +1,3 @@
-/// A channel management request.
 enum ChannelManagementRequest {
   /// Whether a message is stored once all subscribers have it.
   enum Storage: Int, Sendable {

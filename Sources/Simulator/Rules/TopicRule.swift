@@ -2,7 +2,6 @@ import BinaryServer
 
 /// The topic that the provider's certificate must have.
 package enum TopicRule: Sendable, Equatable {
-  /// Any topic.
   case any
   /// Any topic of a list, to which all device tokens belong.
   case only([String])

@@ -13,8 +13,6 @@ struct PeerIdentity {
     tls = handler?.version?.rawValue
   }
 
-  /// The subject of its certificate.
   var subject: String? { certificate?.subject.description }
-  /// The topic in its certificate.
   var topic: String? { TopicRule.topic(of: certificate) }
 }

@@ -8,11 +8,9 @@ struct PushAttempt {
   var options: PushSession.Options
   var isByToken: Bool
 
-  /// The result.
   enum Response {
     case accepted(by: PushAttempt)
     case refused(SendOutcome, Finding)
-    /// No response.
     case failed(Finding)
 
     func add(to report: inout Report) {

@@ -9,9 +9,7 @@ struct ServiceCheck {
   /// Whether the sources have a usable certificate, and a usable signing key.
   var hasCertificate: Bool
   var hasTokenKey: Bool
-  /// The device to push to.
   var device: [UInt8]?
-  /// Push to a nonexistent device.
   var triesPush: Bool
   var topic: String?
   /// The other environment to push to, to find out which one knows the token.
@@ -19,7 +17,6 @@ struct ServiceCheck {
 
   private var place: ServicePlace { ServicePlace(peer, isHTTP2: isHTTP2) }
 
-  /// The validity of the service's certificate.
   func run(_ report: inout Report) -> CertificateTime? {
     let named = peer.proxyAddress?.host ?? place.host
     let addresses = AddressList.of(named)

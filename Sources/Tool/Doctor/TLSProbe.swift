@@ -50,7 +50,6 @@ struct TLSProbe {
     return probe
   }
 
-  /// Until the handshake succeeds or fails.
   private mutating func shakeHands(
     _ ssl: OpaquePointer, _ incoming: OpaquePointer, _ outgoing: OpaquePointer,
     _ socket: borrowing TimedSocket

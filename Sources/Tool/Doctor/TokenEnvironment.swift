@@ -3,10 +3,8 @@ import Client
 
 /// Finds the Apple environment that knows a device token.
 struct TokenEnvironment {
-  /// The options for the other environment.
   var other: ServicePlace
   var own: ServicePlace
-  /// A push to the other environment.
   var attempt: PushAttempt
 
   /// Evaluates the response of the first environment.

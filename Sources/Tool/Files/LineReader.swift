@@ -115,7 +115,6 @@ enum TextMark {
   }
 }
 
-/// A file read whole.
 enum WholeText {
   /// The same without a byte order mark.
   static func readText(_ path: String) throws(FileFault) -> [UInt8] {

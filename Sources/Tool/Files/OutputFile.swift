@@ -47,7 +47,6 @@ final class OutputFile {
     isFinished = true
   }
 
-  /// Writes everything to an open file.
   static func write(_ bytes: [UInt8], to descriptor: CInt, _ path: String) throws(FileFault) {
     var written = 0
     while written < bytes.count {

@@ -1,9 +1,7 @@
 import CAPNS
 import Client
 
-/// The device or channel that a notification goes to.
 struct Addressee {
-  /// The kind of addressee that a list names.
   enum Kind {
     case device, channel
   }

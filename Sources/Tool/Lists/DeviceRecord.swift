@@ -2,7 +2,6 @@ import JSON
 
 /// One device of a list, with its fields.
 struct DeviceRecord {
-  /// The value of one field.
   enum Field {
     /// In CSV everything is text.
     case text([UInt8])

@@ -29,7 +29,6 @@ struct ChannelOptions: ParsableArguments {
     return try Exit.refusing { try ChannelService(options, credentials: credentials) }
   }
 
-  /// A channel on the command line.
   static func check(_ ids: [String]) throws {
     for id in ids where ChannelID(id.utf8) == nil {
       throw ValidationError("'\(id)' \(ChannelID.fault)")

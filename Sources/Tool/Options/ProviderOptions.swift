@@ -103,7 +103,6 @@ struct ProviderOptions: ParsableArguments {
     "--p8 is for HTTP/2 only: --protocol binary needs a certificate"
   static let nobody =
     "neither a certificate nor a key is given, so the service cannot identify the provider"
-  /// The remedy.
   static let whom =
     "give --certificate FILE or --p12 FILE, which are for HTTP/2 and the binary interface, "
     + "or --p8 FILE with --team-id, which is for HTTP/2 only"
@@ -127,7 +126,6 @@ struct ProviderOptions: ParsableArguments {
     return try Exit.refusing { try ProviderCredentials(sources) }
   }
 
-  /// The sources of the credentials.
   func sources() throws -> ProviderCredentials.Sources {
     var sources = ProviderCredentials.Sources()
     sources.certificate = certificate ?? p12

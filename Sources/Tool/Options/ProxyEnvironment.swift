@@ -3,7 +3,6 @@ import Client
 /// The proxy in https_proxy, parsed like curl does. As in Go, connections to this machine use no
 /// proxy.
 enum ProxyEnvironment {
-  /// The variable and its value.
   struct Named {
     let variable: String
     let text: String

@@ -41,7 +41,6 @@ struct ServiceAddress {
     self.port = port
   }
 
-  /// The address in an option.
   static func read(_ text: String, of option: String) throws -> ServiceAddress {
     do throws(Fault) {
       return try ServiceAddress(text)

@@ -10,7 +10,6 @@ enum PushKind: String, CaseIterable, ExpressibleByArgument {
   case alert, background, location, voip, complication, fileprovider, mdm, liveactivity
   case pushtotalk, widgets, controls
 
-  /// The library's constant.
   var pushType: apns_push_type_t {
     apns_push_type_t(rawValue: UInt32(Self.allCases.firstIndex(of: self)! + 1))
   }

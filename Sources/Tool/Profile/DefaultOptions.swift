@@ -80,7 +80,6 @@ struct DefaultOptions {
         "profile '\(requested)' does not exist; the file has: \(names.isEmpty ? "none" : names)")
   }
 
-  /// The names of the options that were typed.
   private static func typed(_ arguments: [String]) -> Set<String> {
     Set(
       arguments.prefix { $0 != "--" }.compactMap { argument in

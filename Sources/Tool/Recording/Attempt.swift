@@ -16,7 +16,6 @@ struct Attempt {
   var status = 0
   var reason: String?
   var end: End?
-  /// When it was answered.
   var until = 0
 
   func line(_ delivery: RecordedDelivery) -> String {

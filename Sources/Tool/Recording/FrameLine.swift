@@ -10,7 +10,6 @@ struct FrameLine {
   var token: Substring?
   /// The status in a response; 0 without one.
   var status = 0
-  /// The payload's length.
   var bytes = 0
   var endsStream = false
   private var last: Substring
@@ -36,7 +35,6 @@ struct FrameLine {
     }
   }
 
-  /// The name of its error.
   var error: String { Self.error(named: last) }
 
   /// RFC 9113, 7: an unknown error may be treated as INTERNAL_ERROR.

@@ -1,7 +1,6 @@
 import COpenSSL
 import Client
 
-/// A request's stream.
 struct AttemptStream: Hashable {
   var connection: UInt32
   var number: Int

@@ -1,6 +1,5 @@
 import Client
 
-/// The outcomes of a run, counted.
 struct OutcomeCounts {
   private(set) var counts: [SendOutcome.Kind: Int] = [:]
   private(set) var reasons: [String: Int] = [:]

@@ -1,7 +1,6 @@
 import Client
 import JSON
 
-/// An outcome as JSON and as text.
 extension SendOutcome {
   var json: String {
     JSONMembers.object([

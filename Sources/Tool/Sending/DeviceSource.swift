@@ -128,7 +128,6 @@ final class DeviceSource {
 }
 
 extension Recording.Push {
-  /// A payload of the recorded size.
   fileprivate var payload: [UInt8] {
     let (start, end) = (Array("{\"aps\":{\"alert\":\"".utf8), Array("\"}}".utf8))
     let room = bytes - start.count - end.count

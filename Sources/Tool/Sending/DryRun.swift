@@ -17,7 +17,6 @@ struct DryRun {
     record = try RunRecord(options, template, listSize: source.size)
   }
 
-  /// The exit status.
   mutating func go() throws -> ExitCode {
     // The session itself reports incompatible options.
     _ = try Exit.refusing {

@@ -3,7 +3,6 @@ import JSON
 
 /// The result of a run, as JSON and as text.
 struct RunReport {
-  /// The outcomes of this run.
   let tally: OutcomeCounts
   /// The outcomes of the whole list, including earlier runs.
   let whole: OutcomeCounts

@@ -6,7 +6,6 @@ struct SendPace {
   let replayed: [Recording.Push]
   let speed: Double
   private var next = 0.0
-  /// When the recording began.
   private var began: Double?
 
   init(rate: Double?, replayed: [Recording.Push], speed: Double) {

@@ -39,7 +39,6 @@ struct SendRun {
     pace = SendPace(rate: options.rate, replayed: source.replayed, speed: options.speed ?? 1)
   }
 
-  /// The exit status.
   mutating func go() throws -> ExitCode {
     var wanted = options.sessionOptions(credentials)
     wanted.waitMaxMS = Self.slice
@@ -196,7 +195,6 @@ struct SendRun {
     return false
   }
 
-  /// Waits until the next notification is due.
   private mutating func awaitTurn(_ session: PushSession, _ number: Int) throws {
     guard let due = pace.due(number) else { return }
     while Clock.now < due, Interruption.times == 0 {

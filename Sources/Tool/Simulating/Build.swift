@@ -1,4 +1,3 @@
-/// How this program was built.
 enum Build {
   static var text: String {
     var isOptimized = true

@@ -5,7 +5,6 @@ import Logging
 extension TLSBound: ExpressibleByArgument {}
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
-/// The valid sizes of device tokens.
 enum TokenSize: String, CaseIterable, ExpressibleByArgument {
   case apple = "32-100"
   case bytes32 = "32"
@@ -26,7 +25,6 @@ enum SimulatedEnvironment: String, CaseIterable, ExpressibleByArgument {
   case production
 }
 
-/// The largest payload.
 enum PayloadMax: Int, CaseIterable, ExpressibleByArgument {
   case bytes256 = 256
   case bytes2048 = 2048

@@ -4,7 +4,6 @@ import JSON
 import Logging
 import Simulator
 
-/// What the options ask for.
 extension SimulatorOptions {
   func configuration(_ logger: Logger) throws -> SimulatedGateway.Configuration {
     var configuration = SimulatedGateway.Configuration(

@@ -1,6 +1,5 @@
 import Glibc
 
-/// Reads, counts and writes times.
 enum Clock {
   /// Seconds of the monotonic clock.
   static var now: Double {

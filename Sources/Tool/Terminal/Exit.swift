@@ -2,7 +2,6 @@ import ArgumentParser
 import Client
 import Glibc
 
-/// The tool's exit statuses.
 enum Exit {
   static let someRejected = ExitCode(1)
   static let usage = ExitCode(2)

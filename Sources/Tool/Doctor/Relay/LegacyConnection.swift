@@ -5,7 +5,6 @@ import Glibc
 /// A connection like a legacy client's, made with OpenSSL: any version, no SNI, weak ciphers on
 /// request, and the server's certificate is not verified.
 final class LegacyConnection {
-  /// The client's TLS settings.
   struct TLS {
     var min = TLSBound.tls1_0
     var max = TLSBound.tls1_3
@@ -24,7 +23,6 @@ final class LegacyConnection {
     case timeout
   }
 
-  /// How the connection ended.
   enum End {
     case closeNotify
     /// Closed without close_notify.
@@ -44,7 +42,6 @@ final class LegacyConnection {
     ERR_clear_error()
   }
 
-  /// Performs the handshake on the connection.
   init(_ socket: consuming TimedSocket, _ tls: TLS) throws(Failure) {
     ERR_clear_error()
     guard let context = SSL_CTX_new(TLS_client_method()) else { throw .impossible }
@@ -126,7 +123,6 @@ final class LegacyConnection {
     SSL_CIPHER_get_name(SSL_get_current_cipher(ssl)).map { String(cString: $0) } ?? ""
   }
 
-  /// The server's certificate.
   var certificate: Certificate? { copenssl_peer_certificate(ssl).map(Certificate.init) }
 
   /// The reason why a client that trusts `caFile` would reject the server's certificate; nil if it

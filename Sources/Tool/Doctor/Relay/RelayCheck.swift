@@ -8,7 +8,6 @@ struct RelayCheck {
   var port: UInt16
   var feedbackPort: UInt16
   var httpListener: String?
-  /// The legacy program's credentials.
   var credentials: LegacyCredentials?
   var caFile: String?
   /// The host name that the program uses.
