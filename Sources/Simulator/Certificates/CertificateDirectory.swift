@@ -7,6 +7,11 @@ package struct CertificateError: Error, CustomStringConvertible {
   package var message: String
 
   package var description: String { "\(path): \(message)" }
+
+  /// The error of the last system call.
+  static func system(_ path: String) -> CertificateError {
+    CertificateError(path: path, message: String(cString: strerror(errno)))
+  }
 }
 
 /// The directory with the certificates of the gateway and its providers.
@@ -44,14 +49,10 @@ package struct CertificateDirectory: Sendable {
   package func prepare() throws(CertificateError) {
     try makeDirectory()
     let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else {
-      throw CertificateError(path: path, message: Errno.last.description)
-    }
+    guard descriptor >= 0 else { throw .system(path) }
     defer { close(descriptor) }
     while flock(descriptor, LOCK_EX) != 0 {
-      guard errno == EINTR else {
-        throw CertificateError(path: path, message: Errno.last.description)
-      }
+      guard errno == EINTR else { throw .system(path) }
     }
     let missing = files.filter { access($0, F_OK) != 0 }
     if missing.count == files.count {
@@ -73,7 +74,7 @@ package struct CertificateDirectory: Sendable {
     try write(IssuedCertificates.tokenKey(), to: draft)
     defer { unlink(draft) }
     if link(draft, tokenKeyFile) != 0, errno != EEXIST {
-      throw CertificateError(path: tokenKeyFile, message: Errno.last.description)
+      throw .system(tokenKeyFile)
     }
   }
 
@@ -95,7 +96,7 @@ package struct CertificateDirectory: Sendable {
       defer { made += "/" }
       if made.isEmpty || access(made, F_OK) == 0 { continue }
       if mkdir(made, 0o755) != 0, errno != EEXIST {
-        throw CertificateError(path: made, message: Errno.last.description)
+        throw .system(made)
       }
     }
   }
@@ -116,14 +117,10 @@ package struct CertificateDirectory: Sendable {
     _ text: String, to file: String, mode: mode_t = 0o600
   ) throws(CertificateError) {
     let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
-    guard descriptor >= 0 else {
-      throw CertificateError(path: file, message: Errno.last.description)
-    }
+    guard descriptor >= 0 else { throw .system(file) }
     defer { close(descriptor) }
     let bytes = Array(text.utf8)
-    guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
-      throw CertificateError(path: file, message: Errno.last.description)
-    }
+    guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else { throw .system(file) }
   }
 
   // MARK: Checks of existing files
@@ -170,10 +167,10 @@ package struct CertificateDirectory: Sendable {
   /// The file's first PEM section of that kind, with its two marker lines.
   private func section(of file: String, _ kind: String) throws(CertificateError) -> String {
     let bytes: [UInt8]
-    do throws(Errno) {
+    do throws(ListError) {
       bytes = try WholeFile.read(file)
     } catch {
-      throw CertificateError(path: file, message: error.description)
+      throw CertificateError(path: error.path, message: error.message)
     }
     let begin = "-----BEGIN \(kind)-----"
     let end = "-----END \(kind)-----"

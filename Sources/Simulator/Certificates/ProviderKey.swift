@@ -35,7 +35,7 @@ package struct ProviderKey: Sendable {
   }
 
   package init(identifier: String, team: String, path: String) throws(ListError) {
-    let text = String(decoding: try WholeFile.list(path), as: UTF8.self)
+    let text = String(decoding: try WholeFile.read(path), as: UTF8.self)
     guard let key = Self.key(in: text) else {
       throw ListError(path: path, message: "no P-256 key in PEM, private or public")
     }

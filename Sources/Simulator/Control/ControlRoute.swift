@@ -6,11 +6,14 @@ package struct ControlRoute: Sendable {
     var name: String
     /// As in a JSON schema; nil for any.
     var type: String?
-    var text = ""
-    var isRequired = false
+    var text: String
+    var isRequired: Bool
 
     static func required(_ name: String, _ type: String, _ text: String = "") -> Field {
       Field(name: name, type: type, text: text, isRequired: true)
+    }
+    static func optional(_ name: String, _ type: String?, _ text: String = "") -> Field {
+      Field(name: name, type: type, text: text, isRequired: false)
     }
   }
 
@@ -28,7 +31,7 @@ package struct ControlRoute: Sendable {
   /// The whole simulator has it, but none of its other worlds.
   let isOfSimulator: Bool
 
-  fileprivate init(
+  private init(
     _ call: ControlCall, _ method: String, _ path: String, query: String = "",
     fields: [Field] = [], body: [Field]? = nil, status: Int = 200, isOfSimulator: Bool = false,
     _ text: String
@@ -46,7 +49,103 @@ package struct ControlRoute: Sendable {
 
   static let number = "{number}"
 
-  package static let all = ControlCall.allCases.map(\.route)
+  private static let token = Field.required("token", "string", "hex")
+  private static let subscription = [token, .required("channel", "string", "its ID in base64")]
+  private static let everyFault = FaultField.all.map {
+    Field.optional($0.name, nil, "\($0.value): \($0.text)")
+  }
+
+  package static let all: [ControlRoute] = [
+    ControlRoute(.counters, "GET", "/counters", "the totals so far"),
+    ControlRoute(
+      .accepted, "GET", "/accepted", query: "?from=0&limit=1000",
+      fields: [.optional("from", "integer"), .optional("limit", "integer")],
+      "accepted notifications; \"next\" is the start of the next page"),
+    ControlRoute(
+      .connections, "GET", "/connections",
+      "open connections to the gateway, with their protocol and their counts"),
+    ControlRoute(
+      .endConnection, "DELETE", "/connections/{number}", query: "?end=fin",
+      fields: [.optional("end", "string")],
+      "ends this connection: close_notify, fin, reset or stall; default: fin"),
+    ControlRoute(
+      .channels, "GET", "/channels",
+      "the broadcast channels, with their subscribers and stored messages"),
+    ControlRoute(
+      .subscriptions, "GET", "/subscriptions", "the channels to which devices subscribe"),
+    ControlRoute(
+      .subscribe, "POST", "/subscriptions", body: subscription,
+      """
+      subscribes a device to a channel, {"token": hex, "channel": ID}, and delivers the channel's \
+      stored message
+      """),
+    ControlRoute(
+      .unsubscribe, "DELETE", "/subscriptions", body: subscription, "ends the subscription"),
+    ControlRoute(
+      .activities, "GET", "/activities",
+      """
+      the Live Activities of all devices: state, content, and numbers of updates and of outdated \
+      ones
+      """),
+    ControlRoute(.faults, "GET", "/faults", "the faults in force, and the seed"),
+    ControlRoute(
+      .replaceFaults, "PUT", "/faults", body: everyFault,
+      "replaces the faults: an object, or an array of rules"),
+    ControlRoute(
+      .changeFaults, "PATCH", "/faults", body: everyFault,
+      "adds these faults to those in force; null removes one"),
+    ControlRoute(
+      .removeFaults, "DELETE", "/faults",
+      "removes all faults: closed ports open, stalled connections continue"),
+    ControlRoute(
+      .unregistered, "GET", "/unregistered", "the devices that the feedback service will send"),
+    ControlRoute(
+      .unregister, "POST", "/unregistered",
+      body: [
+        token, .optional("timestamp", "integer", "UNIX seconds"),
+        .optional("reason", "string", "Unregistered or ExpiredToken"),
+      ],
+      """
+      adds a device, {"token": hex, "timestamp": UNIX seconds}, default: now; over the binary \
+      interface pushes to it are accepted; over HTTP/2 they are rejected with "reason", \
+      Unregistered (default) or ExpiredToken
+      """),
+    ControlRoute(.forgetUnregistered, "DELETE", "/unregistered", "removes all of them"),
+    ControlRoute(
+      .rejections, "GET", "/rejections", "the devices whose pushes are rejected over HTTP/2"),
+    ControlRoute(
+      .reject, "POST", "/rejections",
+      body: [
+        token, .required("reason", "string", "Apple's word, or \"STATUS WORD\""),
+        .optional("times", "integer", "how many pushes; default: every push"),
+      ],
+      """
+      adds a device, {"token": hex, "reason": Apple's word or "STATUS WORD", "times": n}; \
+      default: every push
+      """),
+    ControlRoute(.forgetRejections, "DELETE", "/rejections", "removes all of them"),
+    ControlRoute(
+      .reset, "POST", "/reset",
+      """
+      clears counters, accepted, unregistered, rejections and Live Activities; faults and \
+      channels stay
+      """),
+    ControlRoute(.description, "GET", "/openapi.json", "this API as OpenAPI 3.1, with every fault"),
+    ControlRoute(.worlds, "GET", Worlds.path, isOfSimulator: true, "the worlds, with their ports"),
+    ControlRoute(
+      .makeWorld, "POST", Worlds.path, body: Worlds.options, status: 201, isOfSimulator: true,
+      """
+      makes a world: ports with their own faults, devices, counters, connections and channels, \
+      and this API below its path; it starts with the simulator's options, or with some of \
+      \(Worlds.options.map(\.name).joined(separator: ", "))
+      """),
+    ControlRoute(
+      .world, "GET", "\(Worlds.path)/{number}", isOfSimulator: true, "the ports of this world"),
+    ControlRoute(
+      .endWorld, "DELETE", "\(Worlds.path)/{number}", isOfSimulator: true,
+      "ends this world and its connections, and returns its totals"),
+    ControlRoute(.shutdown, "POST", "/shutdown", status: 202, isOfSimulator: true, "ends the run"),
+  ]
 
   /// Whether it is for this path.
   func fits(_ path: String) -> Bool {
@@ -57,138 +156,9 @@ package struct ControlRoute: Sendable {
 }
 
 /// The answers of the control API.
-enum ControlCall: CaseIterable {
+enum ControlCall {
   case counters, accepted, connections, endConnection, channels, subscriptions, subscribe
   case unsubscribe, activities, faults, replaceFaults, changeFaults, removeFaults, unregistered
   case unregister, forgetUnregistered, rejections, reject, forgetRejections, reset, description
   case worlds, makeWorld, world, endWorld, shutdown
-
-  private static let token = ControlRoute.Field.required("token", "string", "hex")
-  private static let subscription = [token, .required("channel", "string", "its ID in base64")]
-  private static let everyFault = FaultField.all.map {
-    ControlRoute.Field(name: $0.name, text: "\($0.value): \($0.text)")
-  }
-
-  fileprivate var route: ControlRoute {
-    switch self {
-    case .counters: ControlRoute(self, "GET", "/counters", "the totals so far")
-    case .accepted:
-      ControlRoute(
-        self, "GET", "/accepted", query: "?from=0&limit=1000",
-        fields: [
-          ControlRoute.Field(name: "from", type: "integer"),
-          ControlRoute.Field(name: "limit", type: "integer"),
-        ],
-        "accepted notifications; \"next\" is the start of the next page")
-    case .connections:
-      ControlRoute(
-        self, "GET", "/connections",
-        "open connections to the gateway, with their protocol and their counts")
-    case .endConnection:
-      ControlRoute(
-        self, "DELETE", "/connections/{number}", query: "?end=fin",
-        fields: [ControlRoute.Field(name: "end", type: "string")],
-        "ends this connection: close_notify, fin, reset or stall; default: fin")
-    case .channels:
-      ControlRoute(
-        self, "GET", "/channels",
-        "the broadcast channels, with their subscribers and stored messages")
-    case .subscriptions:
-      ControlRoute(self, "GET", "/subscriptions", "the channels to which devices subscribe")
-    case .subscribe:
-      ControlRoute(
-        self, "POST", "/subscriptions", body: Self.subscription,
-        """
-        subscribes a device to a channel, {"token": hex, "channel": ID}, and delivers the channel's \
-        stored message
-        """)
-    case .unsubscribe:
-      ControlRoute(
-        self, "DELETE", "/subscriptions", body: Self.subscription, "ends the subscription")
-    case .activities:
-      ControlRoute(
-        self, "GET", "/activities",
-        """
-        the Live Activities of all devices: state, content, and numbers of updates and of outdated \
-        ones
-        """)
-    case .faults: ControlRoute(self, "GET", "/faults", "the faults in force, and the seed")
-    case .replaceFaults:
-      ControlRoute(
-        self, "PUT", "/faults", body: Self.everyFault,
-        "replaces the faults: an object, or an array of rules")
-    case .changeFaults:
-      ControlRoute(
-        self, "PATCH", "/faults", body: Self.everyFault,
-        "adds these faults to those in force; null removes one")
-    case .removeFaults:
-      ControlRoute(
-        self, "DELETE", "/faults",
-        "removes all faults: closed ports open, stalled connections continue")
-    case .unregistered:
-      ControlRoute(
-        self, "GET", "/unregistered", "the devices that the feedback service will send")
-    case .unregister:
-      ControlRoute(
-        self, "POST", "/unregistered",
-        body: [
-          Self.token, ControlRoute.Field(name: "timestamp", type: "integer", text: "UNIX seconds"),
-          ControlRoute.Field(
-            name: "reason", type: "string", text: "Unregistered or ExpiredToken"),
-        ],
-        """
-        adds a device, {"token": hex, "timestamp": UNIX seconds}, default: now; over the binary \
-        interface pushes to it are accepted; over HTTP/2 they are rejected with "reason", \
-        Unregistered (default) or ExpiredToken
-        """)
-    case .forgetUnregistered:
-      ControlRoute(self, "DELETE", "/unregistered", "removes all of them")
-    case .rejections:
-      ControlRoute(
-        self, "GET", "/rejections", "the devices whose pushes are rejected over HTTP/2")
-    case .reject:
-      ControlRoute(
-        self, "POST", "/rejections",
-        body: [
-          Self.token, .required("reason", "string", "Apple's word, or \"STATUS WORD\""),
-          ControlRoute.Field(
-            name: "times", type: "integer", text: "how many pushes; default: every push"),
-        ],
-        """
-        adds a device, {"token": hex, "reason": Apple's word or "STATUS WORD", "times": n}; \
-        default: every push
-        """)
-    case .forgetRejections: ControlRoute(self, "DELETE", "/rejections", "removes all of them")
-    case .reset:
-      ControlRoute(
-        self, "POST", "/reset",
-        """
-        clears counters, accepted, unregistered, rejections and Live Activities; faults and \
-        channels stay
-        """)
-    case .description:
-      ControlRoute(
-        self, "GET", "/openapi.json", "this API as OpenAPI 3.1, with every fault")
-    case .worlds:
-      ControlRoute(
-        self, "GET", Worlds.path, isOfSimulator: true, "the worlds, with their ports")
-    case .makeWorld:
-      ControlRoute(
-        self, "POST", Worlds.path, body: Worlds.options, status: 201, isOfSimulator: true,
-        """
-        makes a world: ports with their own faults, devices, counters, connections and channels, \
-        and this API below its path; it starts with the simulator's options, or with some of \
-        \(Worlds.options.map(\.name).joined(separator: ", "))
-        """)
-    case .world:
-      ControlRoute(
-        self, "GET", "\(Worlds.path)/{number}", isOfSimulator: true, "the ports of this world")
-    case .endWorld:
-      ControlRoute(
-        self, "DELETE", "\(Worlds.path)/{number}", isOfSimulator: true,
-        "ends this world and its connections, and returns its totals")
-    case .shutdown:
-      ControlRoute(self, "POST", "/shutdown", status: 202, isOfSimulator: true, "ends the run")
-    }
-  }
 }

@@ -36,16 +36,16 @@ package final class Worlds: Sendable {
   }
 
   static let path = "/worlds"
-  static let options = [
-    ControlRoute.Field(name: "like", type: "string", text: "as --like; faults changes it"),
-    ControlRoute.Field(name: "faults", text: "an object, or an array of rules"),
-    ControlRoute.Field(name: "seed", type: "integer"),
-    ControlRoute.Field(name: "topics", type: "array", text: "as --topic"),
-    ControlRoute.Field(name: "team_topics", type: "array", text: "as --team-topic"),
-    ControlRoute.Field(name: "no_broadcasts", type: "array", text: "as --no-broadcasts"),
-    ControlRoute.Field(name: "channels_max", type: "integer"),
-    ControlRoute.Field(name: "environment", type: "string", text: "sandbox or production"),
-    ControlRoute.Field(name: "check_payload", type: "boolean"),
+  static let options: [ControlRoute.Field] = [
+    .optional("like", "string", "as --like; faults changes it"),
+    .optional("faults", nil, "an object, or an array of rules"),
+    .optional("seed", "integer"),
+    .optional("topics", "array", "as --topic"),
+    .optional("team_topics", "array", "as --team-topic"),
+    .optional("no_broadcasts", "array", "as --no-broadcasts"),
+    .optional("channels_max", "integer"),
+    .optional("environment", "string", "sandbox or production"),
+    .optional("check_payload", "boolean"),
   ]
 
   private let max: Int

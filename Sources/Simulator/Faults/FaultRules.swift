@@ -20,7 +20,7 @@ package struct FaultRules: Sendable {
   }
 
   package init(at path: String) throws(ListError) {
-    let bytes = try WholeFile.list(path)
+    let bytes = try WholeFile.read(path)
     do throws(JSONError) {
       try self.init(try JSONParser.read(bytes))
     } catch {

@@ -7,15 +7,13 @@ package enum PrivateFile {
   package static func open(_ path: String, _ flags: CInt) throws(ListError) -> CInt {
     let descriptor = Glibc.open(path, flags | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
-      let failure = Errno.last
+      let failure = ListError.system(path)
       try refuseLink(path)
-      throw ListError(path: path, message: failure.description)
+      throw failure
     }
     do throws(ListError) {
       var status = stat()
-      guard fstat(descriptor, &status) == 0 else {
-        throw ListError(path: path, message: Errno.last.description)
-      }
+      guard fstat(descriptor, &status) == 0 else { throw ListError.system(path) }
       try check(status, path)
     } catch {
       close(descriptor)

@@ -1,18 +1,9 @@
 import Glibc
 
-struct Errno: Error, CustomStringConvertible {
-  var code: CInt
-
-  init(_ code: CInt) { self.code = code }
-  static var last: Errno { Errno(errno) }
-
-  var description: String { String(cString: strerror(code)) }
-}
-
 enum WholeFile {
-  static func read(_ path: String) throws(Errno) -> [UInt8] {
+  static func read(_ path: String) throws(ListError) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw .last }
+    guard descriptor >= 0 else { throw .system(path) }
     defer { close(descriptor) }
     var contents: [UInt8] = []
     var piece = [UInt8](repeating: 0, count: 65536)
@@ -20,19 +11,10 @@ enum WholeFile {
       let count = Glibc.read(descriptor, &piece, piece.count)
       if count < 0 {
         if errno == EINTR { continue }
-        throw .last
+        throw .system(path)
       }
       if count == 0 { return contents }
       contents.append(contentsOf: piece[..<count])
-    }
-  }
-
-  /// Its error names the file.
-  static func list(_ path: String) throws(ListError) -> [UInt8] {
-    do throws(Errno) {
-      return try read(path)
-    } catch {
-      throw ListError(path: path, message: error.description)
     }
   }
 }
@@ -47,5 +29,10 @@ package struct ListError: Error, CustomStringConvertible {
 
   package var description: String {
     line == 0 ? "\(path): \(message)" : "\(path):\(line):\(column): \(message)"
+  }
+
+  /// The error of the last system call.
+  static func system(_ path: String) -> ListError {
+    ListError(path: path, message: String(cString: strerror(errno)))
   }
 }

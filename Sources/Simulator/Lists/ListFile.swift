@@ -54,7 +54,7 @@ package enum ListFile {
   private static func eachLine(
     of path: String, _ take: (ArraySlice<UInt8>) throws(TextFault) -> Void
   ) throws(ListError) {
-    let bytes = try WholeFile.list(path)
+    let bytes = try WholeFile.read(path)
     var number = 0
     for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
       number += 1

@@ -8,7 +8,7 @@ package final class RecordFile: Sendable {
   private struct State {
     var waiting: [UInt8] = []
     var isScheduled = false
-    var failure: Errno?
+    var failure: ListError?
   }
 
   private let path: String
@@ -22,9 +22,9 @@ package final class RecordFile: Sendable {
     descriptor = try PrivateFile.open(path, O_WRONLY | O_APPEND)
     // Without O_TRUNC, because only now the owner is known. A pipe has no length.
     guard ftruncate(descriptor, 0) == 0 || errno == EINVAL else {
-      let failure = Errno.last
+      let failure = ListError.system(path)
       Glibc.close(descriptor)
-      throw ListError(path: path, message: failure.description)
+      throw failure
     }
     self.path = path
     self.logger = logger
@@ -44,7 +44,7 @@ package final class RecordFile: Sendable {
   /// The reason why appended lines are missing from the file; nil if the file is complete.
   package var failure: ListError? {
     state.withLockedValue { $0.failure }.map {
-      ListError(path: path, message: "\($0); later notifications are not recorded")
+      ListError(path: path, message: "\($0.message); later notifications are not recorded")
     }
   }
 
@@ -64,8 +64,8 @@ package final class RecordFile: Sendable {
         if count >= 0 {
           written += count
         } else if errno != EINTR {
-          let failure = Errno.last
-          logger.error("\(path): \(failure); recording stopped")
+          let failure = ListError.system(path)
+          logger.error("\(failure); recording stopped")
           state.withLockedValue { $0.failure = failure }
           return
         }

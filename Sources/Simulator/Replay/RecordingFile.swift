@@ -9,7 +9,7 @@ package enum RecordingFile {
   static func read(
     _ path: String, _ take: (RecordedEvent) -> Void
   ) throws(ListError) {
-    let bytes = try WholeFile.list(path)
+    let bytes = try WholeFile.read(path)
     var number = 0
     for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
       number += 1
