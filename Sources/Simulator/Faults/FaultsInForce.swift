@@ -56,13 +56,11 @@ package final class FaultsInForce: Sendable {
   var generation: Int { state.withLockedValue { $0.generation } }
 
   func set(_ rules: FaultRules) throws {
-    let tls = try Self.contexts(
-      rules, certificates, bounds, current.sparedTLS, sendsTickets)
-    let counts = rules.all.map(RunCounts.init)
+    let tls = try Self.contexts(rules, certificates, bounds, current.sparedTLS, sendsTickets)
     state.withLockedValue {
       $0.rules = rules
       $0.tls = tls
-      $0.counts = counts
+      $0.counts = rules.all.map(RunCounts.init)
       $0.generation += 1
     }
   }

@@ -60,9 +60,13 @@ struct Report {
   func text(columns: Int?) -> String {
     var text = ""
     func add(_ label: String, _ words: String) {
-      let indent = String(repeating: " ", count: 9)
-      text += label + indent.dropFirst(label.count)
-      text += Self.wrapped(Printable.line(words), indent, columns) + "\n"
+      text += label + String(repeating: " ", count: 9 - label.count)
+      let words = Printable.line(words)
+      if let columns, columns > 29 {
+        text += Printable.wrapped(words, indent: 9, columns: columns) + "\n"
+      } else {
+        text += words + "\n"
+      }
     }
     for line in lines {
       switch line {
@@ -87,24 +91,6 @@ struct Report {
       skipped == 0
       ? "" : skipped == 1 ? " 1 check was skipped." : " \(skipped) checks were skipped."
     return (counts.isEmpty ? "No problems found." : counts.joined(separator: ", ") + ".") + untried
-  }
-
-  private static func wrapped(_ text: String, _ indent: String, _ columns: Int?) -> String {
-    guard let columns, columns > indent.count + 20 else { return text }
-    var (out, used) = ("", indent.count)
-    for word in text.split(separator: " ") {
-      let width = Printable.width(String(word))
-      if used > indent.count, used + 1 + width > columns {
-        out += "\n" + indent
-        used = indent.count
-      } else if used > indent.count {
-        out += " "
-        used += 1
-      }
-      out += word
-      used += width
-    }
-    return out
   }
 
   var json: String {

@@ -1,7 +1,7 @@
 /// An entry of a list in a help text.
 enum HelpEntry {
   private static let indent = 6
-  private static let width = 78
+  private static let columns = 79
 
   /// Each name with its meaning below it.
   static func list(_ entries: KeyValuePairs<String, String>) -> String {
@@ -9,16 +9,7 @@ enum HelpEntry {
   }
 
   static func text(_ name: String, _ text: String) -> String {
-    let margin = String(repeating: " ", count: indent)
-    var lines = ["    " + name]
-    var line = margin
-    for word in text.split(separator: " ") {
-      if line.count + word.count > width {
-        lines.append(line)
-        line = margin
-      }
-      line += line.count == indent ? word : " " + word
-    }
-    return (lines + [line]).joined(separator: "\n")
+    "    \(name)\n" + String(repeating: " ", count: indent)
+      + Printable.wrapped(text, indent: indent, columns: columns)
   }
 }

@@ -43,6 +43,24 @@ enum Printable {
     }
   }
 
+  /// Lines of at most `columns`, after an indent that the first one already has.
+  static func wrapped(_ text: String, indent: Int, columns: Int) -> String {
+    var (out, used) = ("", indent)
+    for word in text.split(separator: " ") {
+      let width = width(String(word))
+      if used > indent, used + 1 + width > columns {
+        out += "\n" + String(repeating: " ", count: indent)
+        used = indent
+      } else if used > indent {
+        out += " "
+        used += 1
+      }
+      out += word
+      used += width
+    }
+    return out
+  }
+
   /// 12345 as 12,345.
   static func grouped(_ number: Int) -> String {
     var out = ""
