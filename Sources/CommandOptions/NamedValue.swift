@@ -6,3 +6,10 @@ extension ArgumentHelp {
     ArgumentHelp(words, valueName: name)
   }
 }
+
+extension Option where Value == String? {
+  /// An option for a file, which the shell completes.
+  package init(name: NameSpecification = .long, file words: String) {
+    self.init(name: name, help: .of("file", words), completion: .file())
+  }
+}

@@ -4,9 +4,7 @@ import JSON
 /// A payload in options, or its file, for `apns send` and `apns enqueue`.
 package struct PayloadOptions: ParsableArguments {
   @Option(
-    help: .of(
-      "file", "The payload, as JSON; - reads standard input, as send does without payload options."),
-    completion: .file())
+    file: "The payload, as JSON; - reads standard input, as send does without payload options.")
   package var payload: String?
 
   @Option(name: .shortAndLong, help: .of("text", "The text."))

@@ -44,25 +44,21 @@ struct FeedbackCommand: ParsableCommand {
   @OptionGroup(title: "Service") var service: PeerOptions
 
   @Option(
-    help: .of(
-      "file",
+    file:
       "Read the gone devices from this file, not from a service: the output of --save, --json or --csv, or results of apns send."
-    ),
-    completion: .file())
+  )
   var from: String?
 
-  @Option(help: .of("file", "Save the service's list as JSON lines."), completion: .file())
+  @Option(file: "Save the service's list as JSON lines.")
   var save: String?
 
   @Option(
-    help: .of(
-      "file",
+    file:
       "Write this list without the gone devices: to --output, or to standard output instead of the table."
-    ),
-    completion: .file())
+  )
   var prune: String?
 
-  @Option(help: .of("file", "Write the pruned list to this file."), completion: .file())
+  @Option(file: "Write the pruned list to this file.")
   var output: String?
 
   @Flag(help: "Replace the list with the pruned one.")

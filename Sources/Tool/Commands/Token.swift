@@ -32,14 +32,10 @@ struct Token: ParsableCommand {
   @Argument(help: .of("token", "Tokens, in hex or base64."))
   var tokens: [String] = []
 
-  @Option(
-    help: .of("file", "A file with the bytes of one token; - reads standard input."),
-    completion: .file())
+  @Option(file: "A file with the bytes of one token; - reads standard input.")
   var raw: String?
 
-  @Option(
-    help: .of("file", "Check a list, CSV or JSON lines; - reads standard input."),
-    completion: .file())
+  @Option(file: "Check a list, CSV or JSON lines; - reads standard input.")
   var list: String?
 
   @Option(help: .of("name", "The name of the list's token column."))

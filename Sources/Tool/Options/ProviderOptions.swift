@@ -14,12 +14,10 @@ struct ProviderOptions: ParsableArguments {
       """, valueName: "name"))
   var profile: String?
 
-  @Option(
-    help: .of("file", "The provider's certificate: PEM, with or without its key, DER, or .p12."),
-    completion: .file())
+  @Option(file: "The provider's certificate: PEM, with or without its key, DER, or .p12.")
   var certificate: String?
 
-  @Option(help: .of("file", "Its key, if it is in another file."), completion: .file())
+  @Option(file: "Its key, if it is in another file.")
   var key: String?
 
   @Option(
@@ -39,18 +37,15 @@ struct ProviderOptions: ParsableArguments {
   var teamID: String?
 
   @Option(
-    help: ArgumentHelp(
-      """
+    file: """
       A file with the passphrase of the key or the .p12 in its first line. Default: \
       APNS_PASSPHRASE in the environment, or a prompt on the terminal.
-      """, valueName: "file"),
-    completion: .file())
+      """)
   var passphraseFile: String?
 
   @Option(
     name: .customLong("ca"),
-    help: .of("file", "The CA certificates to trust, in PEM. Default: the system's trust store."),
-    completion: .file())
+    file: "The CA certificates to trust, in PEM. Default: the system's trust store.")
   var caFile: String?
 
   @Option(

@@ -15,10 +15,7 @@ struct SendOptions: ParsableArguments {
   @Argument(help: .of("token", "Device tokens, in hex."))
   var tokens: [String] = []
 
-  @Option(
-    name: .customLong("tokens"),
-    help: .of("file", "A list of devices; - reads standard input."),
-    completion: .file())
+  @Option(name: .customLong("tokens"), file: "A list of devices; - reads standard input.")
   var list: String?
 
   @Option(
@@ -30,8 +27,7 @@ struct SendOptions: ParsableArguments {
 
   @Option(
     name: .customLong("channels"),
-    help: .of("file", "A list of channels instead of devices; - reads standard input."),
-    completion: .file())
+    file: "A list of channels instead of devices; - reads standard input.")
   var channelList: String?
 
   @Option(help: .of("name", "The name of the list's token column."))
@@ -62,32 +58,24 @@ struct SendOptions: ParsableArguments {
   @Option(help: .of("uuid", "A UUID for a single notification. HTTP/2 only."))
   var apnsID: String?
 
-  @Option(
-    help: .of("file", "Write the outcome of each device to this file, as JSON lines."),
-    completion: .file())
+  @Option(file: "Write the outcome of each device to this file, as JSON lines.")
   var results: String?
 
-  @Option(
-    help: .of("file", "Keep the session's metrics in this file, for Prometheus."),
-    completion: .file())
+  @Option(file: "Keep the session's metrics in this file, for Prometheus.")
   var metrics: String?
 
   @Option(
-    help: ArgumentHelp(
-      """
+    file: """
       Record the requests, their responses and the ends of connections in this file, with hashed \
       tokens and without payloads, for --replay here and in apns simulate. HTTP/2 only.
-      """, valueName: "file"),
-    completion: .file())
+      """)
   var record: String?
 
   @Option(
-    help: ArgumentHelp(
-      """
+    file: """
       Instead of tokens and a payload: send what a recording has, at its times and in its sizes, to \
       stand-ins of its devices, which apns simulate --replay knows.
-      """, valueName: "file"),
-    completion: .file())
+      """)
   var replay: String?
 
   @Option(help: .of("n", "Play --replay this many times as fast."))

@@ -51,12 +51,10 @@ struct SimulatorOptions: ParsableArguments {
   var noBroadcasts: [String] = []
 
   @Option(
-    help: ArgumentHelp(
-      """
+    file: """
       Devices that subscribe to channels: lines of <token hex> <channel ID>. The same seed makes \
       the same channels.
-      """, valueName: "file"),
-    completion: .file())
+      """)
   var subscriptions: String?
 
   @Option(
@@ -140,34 +138,24 @@ struct SimulatorOptions: ParsableArguments {
     lists.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map(String.init)
   }
 
-  @Option(
-    help: .of(
-      "file", "Device tokens to reject with status 8: hex, one per line; # starts a comment."),
-    completion: .file())
+  @Option(file: "Device tokens to reject with status 8: hex, one per line; # starts a comment.")
   var badTokens: String?
 
   @Option(
-    help: .of(
-      "file",
-      "The devices that the feedback service sends, once: lines of <unix seconds> <token hex>."),
-    completion: .file())
+    file: "The devices that the feedback service sends, once: lines of <unix seconds> <token hex>.")
   var feedback: String?
 
   @Option(
-    help: .of(
-      "file",
-      "Record accepted notifications in this file, one JSON object per line; emptied at the start."),
-    completion: .file())
+    file:
+      "Record accepted notifications in this file, one JSON object per line; emptied at the start.")
   var accepted: String?
 
   @Option(
-    help: ArgumentHelp(
-      """
+    file: """
       Record every notification in this file with its outcome: accepted, rejected with its status, \
       discarded after an error, or ignored. A duplicate has the token and payload of an earlier \
       accepted one. The file ends with a summary; emptied at the start.
-      """, valueName: "file"),
-    completion: .file())
+      """)
   var ledger: String?
 
   @Option(help: .of("name=value", "A fault to simulate; may be repeated."))
@@ -177,21 +165,17 @@ struct SimulatorOptions: ParsableArguments {
   var like: Preset?
 
   @Option(
-    help: ArgumentHelp(
-      """
+    file: """
       Play the service's side of a recording made by apns send --record: each push to one of its \
       devices gets the recorded response, any other push the response of that time, and \
       connections end as recorded. HTTP/2 only.
-      """, valueName: "file"),
-    completion: .file())
+      """)
   var replay: String?
 
   @Option(help: .of("n", "Play the recording this many times as fast."))
   var speed: Double?
 
-  @Option(
-    help: .of("file", "Faults as a JSON object, or as an array of them; --fault changes them."),
-    completion: .file())
+  @Option(file: "Faults as a JSON object, or as an array of them; --fault changes them.")
   var rules: String?
 
   @Option(
