@@ -5,11 +5,6 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
-/* Prints a name in the format of RFC 2253, but in UTF-8. */
-static inline int copenssl_print_name(BIO *bio, const X509_NAME *name) {
-  return X509_NAME_print_ex(bio, name, 0, XN_FLAG_RFC2253 & ~(unsigned long)ASN1_STRFLGS_ESC_MSB);
-}
-
 /* The names in subjectAltName; NULL without that extension. */
 static inline GENERAL_NAMES *copenssl_alternative_names(const X509 *certificate) {
   return (GENERAL_NAMES *)X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);

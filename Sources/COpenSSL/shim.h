@@ -307,10 +307,9 @@ static inline int copenssl_ends_later(const X509 *one, const X509 *other) {
   return ASN1_TIME_compare(X509_get0_notAfter(one), X509_get0_notAfter(other)) > 0;
 }
 
-/* Prints the subject in the format of RFC 2253, but in UTF-8. */
-static inline int copenssl_print_subject(BIO *bio, X509 *certificate) {
-  return X509_NAME_print_ex(bio, X509_get_subject_name(certificate), 0,
-                            XN_FLAG_RFC2253 & ~(unsigned long)ASN1_STRFLGS_ESC_MSB);
+/* Prints a name in the format of RFC 2253, but in UTF-8. */
+static inline int copenssl_print_name(BIO *bio, const X509_NAME *name) {
+  return X509_NAME_print_ex(bio, name, 0, XN_FLAG_RFC2253 & ~(unsigned long)ASN1_STRFLGS_ESC_MSB);
 }
 static inline long copenssl_written(BIO *bio, char **start) { return BIO_get_mem_data(bio, start); }
 
@@ -414,10 +413,6 @@ static inline void copenssl_compare_names_strictly(X509_STORE_CTX *verified) {
   if (certificate && X509_get_ext_by_NID(certificate, NID_subject_alt_name, -1) >= 0)
     flags |= X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
   X509_VERIFY_PARAM_set_hostflags(X509_STORE_CTX_get0_param(verified), flags);
-}
-
-static inline STACK_OF(X509) * copenssl_verified_chain(X509_STORE_CTX *verified) {
-  return X509_STORE_CTX_get0_chain(verified);
 }
 
 /* Finds an issuer's revocation lists in a separate store. In the trust store, any certificate in

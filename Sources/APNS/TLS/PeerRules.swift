@@ -256,7 +256,7 @@ private func verifyPeer(_ store: OpaquePointer?, _ rules: UnsafeMutableRawPointe
   guard result == 1, let rules else { return result }
   return apply(
     store,
-    PeerRules.check(rules, copenssl_verified_chain(store), X509_STORE_CTX_get0_cert(store)))
+    PeerRules.check(rules, X509_STORE_CTX_get0_chain(store), X509_STORE_CTX_get0_cert(store)))
 }
 
 /// The same if any peer is accepted: the peer has proven only that the certificate it shows is its

@@ -20,11 +20,9 @@ package struct ListenFailure: CustomStringConvertible {
         ? error is SocketAddressError.UnknownHost ? "unknown host" : "\(error)" : nil)
   }
 
-  package init(errno code: CInt, _ host: String, _ port: Int, setting: String) {
-    self.init(errno: code, host, port, setting: setting, reason: nil)
-  }
-
-  private init(errno code: CInt, _ host: String, _ port: Int, setting: String, reason: String?) {
+  package init(
+    errno code: CInt, _ host: String, _ port: Int, setting: String, reason: String? = nil
+  ) {
     self.host = host
     self.port = port
     self.setting = setting

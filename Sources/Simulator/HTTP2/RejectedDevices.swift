@@ -37,17 +37,10 @@ final class RejectedDevices: Sendable {
   func take(_ token: [UInt8]) -> Entry? {
     entries.withLockedValue { entries in
       guard !entries.isEmpty, let entry = entries[token] else { return nil }
-      if let times = entry.times { entries[token] = times > 1 ? entry.with(times - 1) : nil }
+      entries[token]?.times = entry.times.map { $0 - 1 }
+      if entry.times == 1 { entries[token] = nil }
       return entry
     }
-  }
-}
-
-extension RejectedDevices.Entry {
-  fileprivate func with(_ times: Int) -> Self {
-    var entry = self
-    entry.times = times
-    return entry
   }
 }
 

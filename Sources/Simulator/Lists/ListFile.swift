@@ -1,4 +1,5 @@
 import BinaryServer
+import JSON
 
 /// Lists with one item per line; `#` starts a comment.
 package enum ListFile {
@@ -16,8 +17,9 @@ package enum ListFile {
     var entries: [FeedbackEntry] = []
     try eachLine(of: path) { (line) throws(TextFault) in
       let digits = line.prefix { !isBlank($0) }
-      let isNumber = digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-      guard isNumber, let timestamp = UInt32(String(decoding: digits, as: UTF8.self)) else {
+      guard digits.allSatisfy(\.isDigit),
+        let timestamp = UInt32(String(decoding: digits, as: UTF8.self))
+      else {
         throw TextFault(
           message: "expected UNIX seconds, 0 to \(UInt32.max), then a token", offset: 0)
       }

@@ -3,10 +3,9 @@ import Glibc
 enum WallClock {
   /// UNIX seconds with three decimals.
   static func secondsText() -> String {
-    var now = timespec()
-    clock_gettime(CLOCK_REALTIME, &now)
-    let thousandths = String(now.tv_nsec / 1_000_000)
-    return "\(now.tv_sec)." + String(repeating: "0", count: 3 - thousandths.count) + thousandths
+    let now = milliseconds
+    let thousandths = String(now % 1000)
+    return "\(now / 1000)." + String(repeating: "0", count: 3 - thousandths.count) + thousandths
   }
 
   static var milliseconds: Int64 {

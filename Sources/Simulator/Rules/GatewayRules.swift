@@ -3,7 +3,7 @@ import BinaryServer
 
 /// Validates notifications, for both protocols.
 package struct GatewayRules: Sendable {
-  package var frames: FrameRules
+  package var frames = FrameRules()
   /// Payloads must be JSON with an object `aps` or a string `mdm`.
   package var checksPayloads = false {
     didSet { frames.payloadFault = checksPayloads ? Self.payloadFault : nil }
@@ -14,13 +14,5 @@ package struct GatewayRules: Sendable {
 
   private static let payloadFault: @Sendable (WireNotification) -> String? = {
     PayloadValidator.fault(of: $0)
-  }
-
-  package init(
-    tokenSizes: ClosedRange<Int> = 1...100, legacyPayloadMax: Int = 2048,
-    badTokens: TokenSet = TokenSet()
-  ) {
-    frames = FrameRules(
-      tokenSizes: tokenSizes, legacyPayloadMax: legacyPayloadMax, badTokens: badTokens)
   }
 }

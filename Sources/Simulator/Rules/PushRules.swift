@@ -1,4 +1,5 @@
 import APNS
+import JSON
 
 /// Validates HTTP/2 requests without looking at the connection.
 package struct PushRules {
@@ -82,8 +83,7 @@ package struct PushRules {
   }
 
   static func isDate(_ text: String) -> Bool {
-    text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-      && Int64(text) != nil
+    text.utf8.allSatisfy(\.isDigit) && Int64(text) != nil
   }
 
   /// Without the spaces that a token in a file may have.

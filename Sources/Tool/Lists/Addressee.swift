@@ -1,5 +1,6 @@
 import CAPNS
 import Client
+import JSON
 
 struct Addressee {
   enum Kind {
@@ -40,17 +41,8 @@ struct ChannelID {
   init?(_ bytes: some Collection<UInt8>) {
     let ending = bytes.reversed().prefix { $0 == UInt8(ascii: "=") }.count
     guard (1...Int(APNS_CHANNEL_ID_MAX)).contains(bytes.count), ending <= 2, ending < bytes.count,
-      bytes.dropLast(ending).allSatisfy(Self.isDigit)
+      bytes.dropLast(ending).allSatisfy({ $0.isLetter || $0.isDigit || "+/".utf8.contains($0) })
     else { return nil }
     text = String(decoding: bytes, as: UTF8.self)
-  }
-
-  private static func isDigit(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"):
-      true
-    default: false
-    }
   }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Client
+import JSON
 
 /// A service's address, from a name or an address, with or without a port, or a URL such as
 /// https://api.push.apple.com or ssl://gateway.example:2195.
@@ -82,7 +83,7 @@ struct ServiceAddress {
   }
 
   private static func number(_ text: Substring) throws(Fault) -> UInt16 {
-    guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+    guard text.utf8.allSatisfy(\.isDigit),
       let port = UInt16(text), port > 0
     else { throw Fault(message: "':\(text)' is not a port: 1 to 65535") }
     return port

@@ -1,3 +1,5 @@
+import JSON
+
 /// The time in a line of a log: a date with a time of day, or UNIX seconds.
 enum LoggedTime {
   /// UNIX milliseconds; nil without a time.
@@ -20,10 +22,8 @@ enum LoggedTime {
   }
 
   private static func isPart(_ byte: UInt8) -> Bool {
-    isDigit(byte) || "-+:.,TZ".utf8.contains(byte)
+    byte.isDigit || "-+:.,TZ".utf8.contains(byte)
   }
-
-  private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
   /// The last second of the year 9999. Nanoseconds, and other numbers, are more.
   private static let end: Int64 = 253_402_300_799
@@ -31,7 +31,7 @@ enum LoggedTime {
   private static func milliseconds(_ word: ArraySlice<UInt8>) -> Int64? {
     let point = word.firstIndex { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ",") }
     let whole = word[..<(point ?? word.endIndex)]
-    let fraction = point.map { word[($0 + 1)...].prefix(while: isDigit) } ?? []
+    let fraction = point.map { word[($0 + 1)...].prefix(while: \.isDigit) } ?? []
     let zone = point.map { word[($0 + 1)...].dropFirst(fraction.count) } ?? []
     // A shorter number is not a time of this century.
     guard whole.count >= (point == nil || whole.contains(UInt8(ascii: "T")) ? 19 : 10),

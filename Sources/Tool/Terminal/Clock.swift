@@ -1,4 +1,5 @@
 import Glibc
+import JSON
 
 enum Clock {
   /// Seconds of the monotonic clock.
@@ -26,9 +27,9 @@ enum Clock {
   /// Parses UNIX seconds, with or without a fraction, or a date and time in a database's format
   /// (2026-11-21 14:00:00, also with T between them, and with Z or an offset; the default is UTC).
   static func read(_ text: [UInt8]) -> Int64? {
-    let digits = text.prefix { isDigit($0) }
+    let digits = text.prefix(while: \.isDigit)
     if digits.count == text.count || text[digits.count] == UInt8(ascii: "."), !digits.isEmpty {
-      guard text.dropFirst(digits.count + 1).allSatisfy(isDigit) else { return nil }
+      guard text.dropFirst(digits.count + 1).allSatisfy(\.isDigit) else { return nil }
       return Int64(String(decoding: digits, as: UTF8.self))
     }
     return date(text)
@@ -38,7 +39,7 @@ enum Clock {
     var rest = text[...]
     func number(_ count: Int) -> Int32? {
       let digits = rest.prefix(count)
-      guard digits.count == count, digits.allSatisfy(isDigit) else { return nil }
+      guard digits.count == count, digits.allSatisfy(\.isDigit) else { return nil }
       rest = rest.dropFirst(count)
       return Int32(String(decoding: digits, as: UTF8.self))
     }
@@ -62,7 +63,7 @@ enum Clock {
         guard let second = number(2), second <= 60 else { return nil }
         parts.tm_sec = second
       }
-      if skip(".") { rest = rest.drop(while: isDigit) }
+      if skip(".") { rest = rest.drop(while: \.isDigit) }
       if !skip("Z"), !rest.isEmpty {
         let isBehind = rest.first == UInt8(ascii: "-")
         guard skip("+-"), let hours = number(2) else { return nil }
@@ -73,9 +74,5 @@ enum Clock {
     }
     guard rest.isEmpty else { return nil }
     return Int64(timegm(&parts)) - offset
-  }
-
-  private static func isDigit(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
   }
 }
