@@ -47,6 +47,10 @@ extension SimulatedGateway.Configuration {
       }
       return texts
     }
+    func count() throws(JSONError) -> Int {
+      guard let number = option.value.integer, number >= 0 else { throw refusal("a number") }
+      return number
+    }
     switch option.name {
     case "faults" where changesFaults: try faults.adopt(option.value)
     case "faults": faults = try FaultRules(option.value)
@@ -57,12 +61,8 @@ extension SimulatedGateway.Configuration {
       let topics = try texts()
       rules.teamTopics = topics.isEmpty ? nil : topics
     case "no_broadcasts": appsWithoutBroadcasts = try texts()
-    case "channels_max":
-      guard let number = option.value.integer, number >= 0 else { throw refusal("a number") }
-      channelsMax = number
-    case "seed":
-      guard let number = option.value.integer, number >= 0 else { throw refusal("a number") }
-      seed = UInt64(number)
+    case "channels_max": channelsMax = try count()
+    case "seed": seed = UInt64(try count())
     case "environment":
       let environments = ["sandbox", "production"]
       guard let name = option.value.string, environments.contains(name) else {

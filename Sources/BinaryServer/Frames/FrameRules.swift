@@ -2,25 +2,18 @@ import APNS
 
 /// The frames that a server accepts. Checks bytes, independently of connections.
 package struct FrameRules: Sendable {
-  package var tokenSizes: ClosedRange<Int>
+  package var tokenSizes = 1...100
   /// The largest payload of commands 0 and 1.
   package var legacyPayloadMax: Int
   /// The largest payload of command 2.
   package var framedPayloadMax = 2048
   /// Tokens rejected with status 8.
-  package var badTokens: TokenSet
+  package var badTokens = TokenSet()
   /// Returns a payload's error other than its size; nil if it is valid. Such notifications are
   /// rejected with status 1, processing error, because Apple's list has no specific status.
   package var payloadFault: (@Sendable (WireNotification) -> String?)?
 
-  package init(
-    tokenSizes: ClosedRange<Int> = 1...100, legacyPayloadMax: Int = 2048,
-    badTokens: TokenSet = TokenSet()
-  ) {
-    self.tokenSizes = tokenSizes
-    self.legacyPayloadMax = legacyPayloadMax
-    self.badTokens = badTokens
-  }
+  package init(legacyPayloadMax: Int = 2048) { self.legacyPayloadMax = legacyPayloadMax }
 
   package var limits: FrameLimits {
     FrameLimits(

@@ -7,13 +7,11 @@ struct LiveActivities: Sendable {
     var channel: String?
   }
 
-  private let limit: Int
+  private static let limit = 20_000
   private var all: [Int: LiveActivity] = [:]
   /// The numbers of the activities that have not ended.
   private var running: [Listener: [Int]] = [:]
   private var last = 0
-
-  init(limit: Int = 20_000) { self.limit = limit }
 
   var count: Int { all.count }
 
@@ -51,11 +49,11 @@ struct LiveActivities: Sendable {
       at: now)
     running[listener, default: []].append(last)
     // Not on every call, because it visits all of them.
-    if all.count > limit + limit / 2 { forgetOldest() }
+    if all.count > Self.limit * 3 / 2 { forgetOldest() }
   }
 
   private mutating func forgetOldest() {
-    let gone = Set(all.keys.sorted().prefix(all.count - limit))
+    let gone = Set(all.keys.sorted().prefix(all.count - Self.limit))
     for number in gone { all[number] = nil }
     for (listener, numbers) in running {
       let left = numbers.filter { !gone.contains($0) }

@@ -132,24 +132,24 @@ struct NotificationLines {
     ends.append(text.count)
   }
 
-  private mutating func field(_ name: StaticString, _ value: UInt32?) {
-    text.append(UInt8(ascii: ","))
-    text.append(UInt8(ascii: "\""))
+  private mutating func begin(_ name: StaticString) {
+    text += ",\"".utf8
     name.withUTF8Buffer { text += $0 }
-    text.append(UInt8(ascii: "\""))
-    text.append(UInt8(ascii: ":"))
+    text += "\":".utf8
+  }
+
+  private mutating func field(_ name: StaticString, _ value: UInt32?) {
+    begin(name)
     if let value { number(value) } else { text += "null".utf8 }
   }
 
   private mutating func field(_ name: StaticString, _ value: String?) {
-    text.append(UInt8(ascii: ","))
-    text.append(UInt8(ascii: "\""))
-    name.withUTF8Buffer { text += $0 }
+    begin(name)
     guard let value else {
-      text += "\":null".utf8
+      text += "null".utf8
       return
     }
-    text += "\":\"".utf8
+    text.append(UInt8(ascii: "\""))
     JSONLiteral.escape(value.utf8, into: &text)
     text.append(UInt8(ascii: "\""))
   }

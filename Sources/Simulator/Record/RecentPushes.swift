@@ -92,13 +92,10 @@ package final class RecentPushes: Sendable {
 
   private let state = NIOLockedValueBox(State())
   private let keeps: Int
-  private let devicesMax: Int
+  private static let devicesMax = 20_000
 
   /// Keeps at least the newest `keeps` notifications, and about a thousand more at most.
-  package init(keeps: Int, devicesMax: Int = 20_000) {
-    self.keeps = keeps
-    self.devicesMax = devicesMax
-  }
+  package init(keeps: Int) { self.keeps = keeps }
 
   func add(_ recentPushes: inout [RecentPush]) {
     if recentPushes.isEmpty { return }
@@ -122,8 +119,8 @@ package final class RecentPushes: Sendable {
     device.outcome = recentPush.outcome
     device.topic = recentPush.topic ?? device.topic
     state.devices[recentPush.token] = device
-    if state.devices.count > devicesMax {
-      let newest = state.devices.values.sorted { $0.last > $1.last }.prefix(devicesMax / 2)
+    if state.devices.count > Self.devicesMax {
+      let newest = state.devices.values.sorted { $0.last > $1.last }.prefix(Self.devicesMax / 2)
       state.devices = Dictionary(uniqueKeysWithValues: newest.map { ($0.token, $0) })
     }
   }

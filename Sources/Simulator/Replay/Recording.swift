@@ -31,9 +31,7 @@ package struct Recording: Sendable {
     var wait: Int
 
     /// The device token with which both sides of a replay name the device.
-    package var token: [UInt8] { Self.token(of: device) }
-
-    private static func token(of device: String) -> [UInt8] {
+    package var token: [UInt8] {
       var digest = [UInt8](repeating: 0, count: 32)
       copenssl_sha256(Array(device.utf8), device.utf8.count, &digest)
       return digest

@@ -140,6 +140,8 @@ struct Doctor: ParsableCommand {
     }
   }
 
+  private var isHTTP2: Bool { wire == .http2 }
+
   /// The options for connecting to it.
   private var other: Peer? {
     otherEnvironment.flatMap { name in
@@ -181,22 +183,18 @@ struct Doctor: ParsableCommand {
     if offline {
       report.isReachable = nil
       report.skip("service", "no connection and no push: --offline")
-      let isHTTP2 = wire == .http2
       let place = ServicePlace(service.peer, isHTTP2: isHTTP2)
       report.add(AppleAddress(place, isHTTP2: isHTTP2)?.finding)
     } else if !isTrusting {
       report.skip("service", "no connection and no push: fix --ca first")
     } else {
-      let isHTTP2 = wire == .http2
       let check = ServiceCheck(
-        sources: sources,
-        peer: service.peer, isHTTP2: isHTTP2, hasCertificate: ownTime != nil,
-        hasTokenKey: hasTokenKey,
-        device: device, triesPush: tryPush, topic: topic, other: other)
+        sources: sources, peer: service.peer, isHTTP2: isHTTP2, hasCertificate: ownTime != nil,
+        hasTokenKey: hasTokenKey, device: device, triesPush: tryPush, topic: topic, other: other)
       if let theirs = check.run(&report) { times.append(theirs) }
     }
     if provider.namesNobody, !offline {
-      MissingCredentialsCheck(isHTTP2: wire == .http2, target: target).run(
+      MissingCredentialsCheck(isHTTP2: isHTTP2, target: target).run(
         &report, before: beforeService)
     }
     ClockCheck(
