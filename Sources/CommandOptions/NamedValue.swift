@@ -13,3 +13,10 @@ extension Option where Value == String? {
     self.init(name: name, help: .of("file", words), completion: .file())
   }
 }
+
+/// Throws a message about the first of these options that was given.
+package func refuse(
+  _ given: KeyValuePairs<String, Bool>, _ message: (_ option: String) -> String
+) throws {
+  if let first = given.first(where: \.value) { throw ValidationError(message(first.key)) }
+}

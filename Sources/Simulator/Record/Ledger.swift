@@ -121,9 +121,8 @@ package final class Ledger: Sendable {
   /// Records the identity of an open connection's client.
   func identify(_ connection: Int, tls: String?, subject: String?) {
     state.withLockedValue { state in
-      guard let index = state.open.index(forKey: connection) else { return }
-      state.open.values[index].tls = tls
-      state.open.values[index].subject = subject
+      state.open[connection]?.tls = tls
+      state.open[connection]?.subject = subject
     }
   }
 

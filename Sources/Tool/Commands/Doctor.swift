@@ -125,19 +125,14 @@ struct Doctor: ParsableCommand {
 
   /// Refuses options that cannot be used with --relay.
   private func demandOldProgram() throws {
-    let others: [(String, Bool)] = [
-      ("--host", service.host != nil), ("--port", service.port != nil),
-      ("--sandbox", service.sandbox), ("--proxy", service.proxy != nil),
-      ("--p8", provider.p8 != nil), ("--crl", provider.revocations != nil),
-      ("--pin", !provider.pins.isEmpty), ("--protocol", wire == .binary),
-      ("--topic", topic != nil), ("--token", token != nil), ("--offline", offline),
-      ("--try-push", tryPush),
-      ("--time-server", timeServer != nil),
-      ("--dangerously-accept-any-peer", provider.dangerouslyAcceptAnyPeer),
-    ]
-    if let other = others.first(where: \.1) {
-      throw ValidationError("\(other.0) cannot be used with --relay")
-    }
+    try refuse([
+      "--host": service.host != nil, "--port": service.port != nil, "--sandbox": service.sandbox,
+      "--proxy": service.proxy != nil, "--p8": provider.p8 != nil,
+      "--crl": provider.revocations != nil, "--pin": !provider.pins.isEmpty,
+      "--protocol": wire == .binary, "--topic": topic != nil, "--token": token != nil,
+      "--offline": offline, "--try-push": tryPush, "--time-server": timeServer != nil,
+      "--dangerously-accept-any-peer": provider.dangerouslyAcceptAnyPeer,
+    ]) { "\($0) cannot be used with --relay" }
   }
 
   private var isHTTP2: Bool { wire == .http2 }

@@ -96,12 +96,10 @@ struct FeedbackCommand: ParsableCommand {
     }
     if csv, json { throw ValidationError("give either --csv or --json, not both") }
     if prune == nil {
-      for (name, isThere) in [
-        ("--output", output != nil), ("--in-place", inPlace),
-        ("--ignore-registration", ignoreRegistration),
-      ] where isThere {
-        throw ValidationError("\(name) needs --prune")
-      }
+      try refuse([
+        "--output": output != nil, "--in-place": inPlace,
+        "--ignore-registration": ignoreRegistration,
+      ]) { "\($0) needs --prune" }
     }
     if inPlace, output != nil {
       throw ValidationError("give either --in-place or --output, not both")

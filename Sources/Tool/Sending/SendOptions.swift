@@ -190,15 +190,11 @@ struct SendOptions: ParsableArguments {
     }
     if wire == .binary {
       if provider.p8 != nil { throw ValidationError(ProviderOptions.p8IsForHTTP2) }
-      for (name, isThere) in [
-        ("--topic", topic != nil), ("--push-type", pushType != nil),
-        ("--collapse-id", collapseID != nil), ("--apns-id", apnsID != nil),
-        ("--channel", !channel.isEmpty), ("--channels", channelList != nil),
-        ("--live-activity", activity.liveActivity != nil),
-      ] where isThere {
-        throw ValidationError(
-          "\(name) is for HTTP/2 only: it cannot be used with --protocol binary")
-      }
+      try refuse([
+        "--topic": topic != nil, "--push-type": pushType != nil, "--collapse-id": collapseID != nil,
+        "--apns-id": apnsID != nil, "--channel": !channel.isEmpty, "--channels": channelList != nil,
+        "--live-activity": activity.liveActivity != nil,
+      ]) { "\($0) is for HTTP/2 only: it cannot be used with --protocol binary" }
     }
     for (name, seconds) in [("--patience", patience), ("--drain", drain), ("--progress", progress)]
     where !(seconds >= 0 && seconds <= 1e6) {
@@ -210,14 +206,12 @@ struct SendOptions: ParsableArguments {
   }
 
   private func validateReplay() throws {
-    for (name, isThere) in [
-      ("a token", !tokens.isEmpty), ("--tokens", list != nil), ("--rate", rate != nil),
-      ("a payload", payload.payload != nil || payload.hasFlags), ("--apns-id", apnsID != nil),
-      ("--live-activity", activity.liveActivity != nil), ("--push-type", pushType != nil),
-      ("--protocol binary", wire == .binary), ("--results", results != nil),
-    ] where isThere {
-      throw ValidationError("--replay cannot be used with \(name)")
-    }
+    try refuse([
+      "a token": !tokens.isEmpty, "--tokens": list != nil, "--rate": rate != nil,
+      "a payload": payload.payload != nil || payload.hasFlags, "--apns-id": apnsID != nil,
+      "--live-activity": activity.liveActivity != nil, "--push-type": pushType != nil,
+      "--protocol binary": wire == .binary, "--results": results != nil,
+    ]) { "--replay cannot be used with \($0)" }
   }
 
   /// A broadcast to channels instead of devices.
