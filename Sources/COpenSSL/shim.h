@@ -311,6 +311,9 @@ static inline int copenssl_ends_later(const X509 *one, const X509 *other) {
 static inline int copenssl_print_name(BIO *bio, const X509_NAME *name) {
   return X509_NAME_print_ex(bio, name, 0, XN_FLAG_RFC2253 & ~(unsigned long)ASN1_STRFLGS_ESC_MSB);
 }
+static inline int copenssl_print_subject(BIO *bio, X509 *certificate) {
+  return copenssl_print_name(bio, X509_get_subject_name(certificate));
+}
 static inline long copenssl_written(BIO *bio, char **start) { return BIO_get_mem_data(bio, start); }
 
 static inline int copenssl_chain_length(SSL_CTX *context) {

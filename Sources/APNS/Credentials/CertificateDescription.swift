@@ -30,7 +30,7 @@ struct CertificateDescription: ~Copyable {
     guard let texts = BIO_new(BIO_s_mem()) else { throw .outOfMemory }
     defer { BIO_free(texts) }
     TLSErrors.clear()
-    guard copenssl_print_name(texts, X509_get_subject_name(certificate)) >= 0,
+    guard copenssl_print_subject(texts, certificate) >= 0,
       BIO_write(texts, copenssl_empty_text(), 1) == 1
     else {
       throw .outOfMemory

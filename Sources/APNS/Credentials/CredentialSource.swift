@@ -137,7 +137,7 @@ extension Message {
   mutating func append(subjectOf certificate: OpaquePointer) {
     guard let bio = BIO_new(BIO_s_mem()) else { return }
     defer { BIO_free(bio) }
-    _ = copenssl_print_name(bio, X509_get_subject_name(certificate))
+    _ = copenssl_print_subject(bio, certificate)
     var start: UnsafeMutablePointer<CChar>?
     let count = copenssl_written(bio, &start)
     guard let start, count > 0 else { return }

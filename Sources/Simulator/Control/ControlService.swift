@@ -52,14 +52,13 @@ package struct ControlService: Sendable {
     if let worlds, let path = Worlds.Path(request.path), path.rest != nil {
       return await worlds.response(to: request, path)
     }
-    let all = ControlRoute.all.filter { worlds != nil || !$0.isOfSimulator }
-    let routes = all.filter { $0.fits(request.path) }
-    if routes.isEmpty {
-      let paths = Set(all.map { $0.path.replacing(ControlRoute.number, with: "N") }).sorted()
+    let fitting = routes.filter { $0.fits(request.path) }
+    if fitting.isEmpty {
+      let paths = Set(routes.map { $0.path.replacing(ControlRoute.number, with: "N") }).sorted()
       return .fault(404, "not found; there are \(paths.joined(separator: ", "))")
     }
-    guard let route = routes.first(where: { $0.method == request.method }) else {
-      let methods = routes.map(\.method).joined(separator: ", ")
+    guard let route = fitting.first(where: { $0.method == request.method }) else {
+      let methods = fitting.map(\.method).joined(separator: ", ")
       return .fault(405, "\(request.path) takes \(methods)")
     }
     do throws(JSONError) {
@@ -71,6 +70,10 @@ package struct ControlService: Sendable {
         request.body.isEmpty
           ? error.message : "body:\(place.line):\(place.column): \(error.message)")
     }
+  }
+
+  private var routes: [ControlRoute] {
+    ControlRoute.all.filter { worlds != nil || !$0.isOfSimulator }
   }
 
   private func response(to request: Request, _ call: ControlCall) async throws(JSONError)
@@ -92,11 +95,17 @@ package struct ControlService: Sendable {
     case .endConnection: return end(request)
     case .counters: return .ok(counters)
     case .description:
-      let routes = ControlRoute.all.filter { worlds != nil || !$0.isOfSimulator }
       return .ok(ControlDescription(routes: routes).json)
-    case .faults, .replaceFaults, .changeFaults, .removeFaults:
-      try await change(call, request.body)
-      return .ok("{\"seed\":\(faults.seed),\"faults\":\(faults.rules.json)}")
+    case .faults: return faultList
+    case .replaceFaults:
+      return try await set(FaultRules(try JSONParser.read(request.body)), reopens: true)
+    case .changeFaults:
+      let changes = try JSONParser.read(request.body)
+      var wanted = faults.rules
+      wanted.forgetRefusal()
+      try wanted.adopt(changes)
+      return try await set(wanted, reopens: changes["refuse_ms"] != nil)
+    case .removeFaults: return try await set(FaultRules(), reopens: true)
     case .rejections: return .ok(rejectionList())
     case .reject:
       try reject(try JSONParser.read(request.body))
@@ -150,15 +159,12 @@ package struct ControlService: Sendable {
     let from = try number("from", in: query) ?? 0
     let limit = min(try number("limit", in: query) ?? 1000, Self.pageMax)
     let page = ledger.accepted(from: from, limit: limit)
-    var json = Array(
-      "{\"total\":\(page.total),\"first\":\(page.first),\"next\":\(page.first + page.lines.count),\"notifications\":["
-        .utf8)
-    for (index, line) in page.lines.enumerated() {
-      if index > 0 { json.append(UInt8(ascii: ",")) }
-      json += line
-    }
-    json += "]}".utf8
-    return .ok(String(decoding: json, as: UTF8.self))
+    let lines = page.lines.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ",")
+    return .ok(
+      """
+      {"total":\(page.total),"first":\(page.first),"next":\(page.first + page.lines.count),\
+      "notifications":[\(lines)]}
+      """)
   }
 
   private func number(_ name: String, in query: [String: String]) throws(JSONError) -> Int? {
@@ -183,22 +189,12 @@ package struct ControlService: Sendable {
     return .ok("{\"number\":\(number),\"end\":\"\(word)\"}")
   }
 
-  private func change(_ call: ControlCall, _ body: [UInt8]) async throws(JSONError) {
-    switch call {
-    case .replaceFaults: try await set(FaultRules(try JSONParser.read(body)), reopens: true)
-    case .changeFaults:
-      let changes = try JSONParser.read(body)
-      var wanted = faults.rules
-      wanted.forgetRefusal()
-      try wanted.adopt(changes)
-      try await set(wanted, reopens: changes["refuse_ms"] != nil)
-    case .removeFaults: try await set(FaultRules(), reopens: true)
-    default: break
-    }
+  private var faultList: Response {
+    .ok("{\"seed\":\(faults.seed),\"faults\":\(faults.rules.json)}")
   }
 
   /// The faults are in force when it returns, on open connections too.
-  private func set(_ wanted: FaultRules, reopens: Bool) async throws(JSONError) {
+  private func set(_ wanted: FaultRules, reopens: Bool) async throws(JSONError) -> Response {
     do {
       try faults.set(wanted)
     } catch let error as JSONError {
@@ -215,6 +211,7 @@ package struct ControlService: Sendable {
         await listener.reopen()
       }
     }
+    return faultList
   }
 
   private func subscription(_ request: Request) throws(JSONError) -> Subscription {

@@ -129,11 +129,8 @@ struct ChannelCommand: ParsableCommand {
         var (text, count) = ("", 0)
         try service.list { id in
           count += 1
-          if isJSON {
-            text += JSONMembers.object(["channel": .text(id)]) + "\n"
-          } else {
-            text += Printable.line(id) + "\n"
-          }
+          let line = isJSON ? JSONMembers.object(["channel": .text(id)]) : Printable.line(id)
+          text += line + "\n"
         }
         members.add("channels", .number(count))
         if isJSON { StandardStream.output.write(text) }
