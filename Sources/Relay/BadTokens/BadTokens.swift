@@ -99,7 +99,7 @@ package final class BadTokens: @unchecked Sendable {
   // MARK: Tokens of other relays
 
   private func start() {
-    let thread = Thread { [self] in
+    Thread.begin("bad tokens", stackBytes: 1 << 20) { [self] in
       while !isEnding.load(ordering: .relaxed) {
         let isWatched = apps.withLock { $0.values.allSatisfy { $0.watch.withLock { $0 != nil } } }
         if isWatched { wake.wait(upToMS: Self.shrinkEveryMS) }
@@ -107,9 +107,6 @@ package final class BadTokens: @unchecked Sendable {
       }
       ended.signal()
     }
-    thread.name = "bad tokens"
-    thread.stackSize = 1 << 20
-    thread.start()
   }
 
   package func end() {

@@ -90,9 +90,7 @@ final class ProgramTokens: @unchecked Sendable {
 
   /// Starts the first run ahead of need.
   func prepare() {
-    condition.lock()
-    defer { condition.unlock() }
-    begin(.first)
+    condition.withLock { begin(.first) }
   }
 
   /// Runs the program now, even if the queue has a token.
@@ -133,10 +131,7 @@ final class ProgramTokens: @unchecked Sendable {
     guard !isRunning, RelayClock.monotonic >= nextRun else { return }
     isRunning = true
     began = Date()
-    let thread = Thread { [self] in run(need) }
-    thread.name = "provider token"
-    thread.stackSize = 1 << 19
-    thread.start()
+    Thread.begin("provider token") { [self] in run(need) }
   }
 
   private func run(_ need: QueueToken.Need) {

@@ -25,7 +25,7 @@ final class Housekeeping: Sendable {
 
   /// Runs until the process ends.
   func start() {
-    let thread = Thread { [self] in
+    Thread.begin("housekeeping") { [self] in
       var nextTrim = RelayClock.monotonic
       while true {
         queue.keepRoom()
@@ -36,9 +36,6 @@ final class Housekeeping: Sendable {
         sleep(queue.keepsRoom ? Self.roomS : UInt32(Self.trimMS / 1000))
       }
     }
-    thread.name = "housekeeping"
-    thread.stackSize = 1 << 19
-    thread.start()
   }
 
   private func trim() {

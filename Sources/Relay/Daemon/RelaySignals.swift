@@ -22,12 +22,9 @@ package final class RelaySignals: @unchecked Sendable {
     self.manager = manager
     var set = Self.set
     pthread_sigmask(SIG_BLOCK, &set, nil)
-    let thread = Thread { [self] in
+    Thread.begin("signals") { [self] in
       while true { turn() }
     }
-    thread.name = "signals"
-    thread.stackSize = 1 << 19
-    thread.start()
   }
 
   private static var set: sigset_t {
@@ -63,16 +60,12 @@ package final class RelaySignals: @unchecked Sendable {
 
   /// The relay has begun to work.
   func takeOrders() {
-    change.lock()
-    takesOrders = true
-    change.unlock()
+    change.withLock { takesOrders = true }
   }
 
   /// Notifies the watchdog while `isAlive` returns true.
   func watch(_ isAlive: @escaping @Sendable () -> Bool) {
-    change.lock()
-    self.isAlive = isAlive
-    change.unlock()
+    change.withLock { self.isAlive = isAlive }
   }
 
   /// Waits for the next order. Several signals to reload are one order.

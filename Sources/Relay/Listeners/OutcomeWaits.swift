@@ -48,16 +48,13 @@ package final class OutcomeWaits: @unchecked Sendable {
   package init(_ queue: any EntryQueue) { self.queue = queue }
 
   package func start() {
-    let thread = Thread { [self] in
+    Thread.begin("outcomes", stackBytes: 1 << 20) { [self] in
       while !isEnding.load(ordering: .relaxed) {
         rest()
         look()
       }
       ended.signal()
     }
-    thread.name = "outcomes"
-    thread.stackSize = 1 << 20
-    thread.start()
   }
 
   /// Sleeps until a wait begins or, if some are pending, until the next lookup.

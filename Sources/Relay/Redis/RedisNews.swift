@@ -79,16 +79,13 @@ final class RedisNews: Sendable {
 
   /// Tells those who watch the queue, while it exists.
   func start(_ queue: RedisQueue) {
-    let thread = Thread { [self, weak queue] in
+    Thread.begin("news") { [self, weak queue] in
       var reads = Reads()
       var readable: Set<CInt> = []
       while let waitMS = queue.map({ turn($0, &reads, readable) }) {
         readable = wait(for: reads.all.values.filter(\.isBlocked).compactMap(\.connection), waitMS)
       }
     }
-    thread.name = "news"
-    thread.stackSize = 1 << 19
-    thread.start()
   }
 
   /// Returns the sockets that are readable.

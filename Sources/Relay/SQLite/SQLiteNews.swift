@@ -60,13 +60,10 @@ final class SQLiteNews: Sendable {
   /// Tells from now on. `change` returns what other connections have committed since its last call;
   /// nil at the end.
   func start(_ change: @escaping @Sendable () -> Change?) {
-    let thread = Thread { [self] in
+    Thread.begin("news") { [self] in
       follow(change)
       close(inotify)
     }
-    thread.name = "news"
-    thread.stackSize = 1 << 19
-    thread.start()
   }
 
   private func follow(_ change: () -> Change?) {

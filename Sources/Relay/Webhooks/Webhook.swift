@@ -52,13 +52,10 @@ package final class Webhook: Sendable {
     // Otherwise the thread does it.
     try? WebhookPlace.begin(queue, app: app)
     watch.withLock { $0 = queue.watch(.outcomes, of: app) { [wake] in wake.signal() } }
-    let thread = Thread { [self] in
+    Thread.begin("webhook", stackBytes: 1 << 20) { [self] in
       work(call)
       ended.signal()
     }
-    thread.name = "webhook"
-    thread.stackSize = 1 << 20
-    thread.start()
   }
 
   /// There are new outcomes.

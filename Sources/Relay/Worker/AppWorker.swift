@@ -30,14 +30,11 @@ package final class AppWorker: @unchecked Sendable {
   package func start() {
     watch = queue.watch(.entries, of: app.name) { [weak self] in self?.look() }
     loop.times.hasWatch = watch != nil
-    let thread = Thread { [self] in
+    Thread.begin("app \(app.name)", stackBytes: 1 << 20) { [self] in
       loop.run()
       watch = nil
       control.end()
     }
-    thread.name = "app \(app.name)"
-    thread.stackSize = 1 << 20
-    thread.start()
   }
 
   func use(_ credentials: RelayCredentials) {
