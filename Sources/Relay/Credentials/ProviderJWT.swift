@@ -3,8 +3,6 @@ import Foundation
 /// A provider token from another program: a JSON Web Token (RFC 7519), signed with ES256. Parses
 /// the signer and the time; APNs verifies the signature.
 struct ProviderJWT: Equatable {
-  struct Fault: Error, CustomStringConvertible { var description: String }
-
   /// APNs accepts a token for an hour; an older one than this is about to expire.
   static let oldestS: Int64 = 55 * 60
   /// The tolerated difference between clocks.
@@ -19,42 +17,38 @@ struct ProviderJWT: Equatable {
   let issuedAt: Int64
 
   /// Errors never repeat the text.
-  init(_ text: String, at now: Int64) throws(Fault) {
+  init(_ text: String, at now: Int64) throws(RelayFault) {
     guard text.utf8.count <= Self.longest else {
-      throw Fault(description: "it has more than \(Self.longest) bytes")
+      throw RelayFault("it has more than \(Self.longest) bytes")
     }
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3,
       parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(Self.isBase64URL) })
     else {
-      throw Fault(
-        description:
-          "not a JSON Web Token: three base64url parts separated by dots")
+      throw RelayFault("not a JSON Web Token: three base64url parts separated by dots")
     }
     guard let head = Self.object(parts[0]), let claims = Self.object(parts[1]) else {
-      throw Fault(description: "its parts are not base64url-encoded JSON")
+      throw RelayFault("its parts are not base64url-encoded JSON")
     }
     guard head["alg"] as? String == "ES256" else {
-      throw Fault(description: "its alg is not ES256")
+      throw RelayFault("its alg is not ES256")
     }
     guard let key = head["kid"] as? String, !key.isEmpty else {
-      throw Fault(description: "it has no kid, the key ID")
+      throw RelayFault("it has no kid, the key ID")
     }
     guard let team = claims["iss"] as? String, !team.isEmpty else {
-      throw Fault(description: "it has no iss, the team ID")
+      throw RelayFault("it has no iss, the team ID")
     }
     guard let issued = claims["iat"] as? NSNumber,
       let issued = Int64(exactly: issued.doubleValue.rounded())
     else {
-      throw Fault(description: "it has no iat, its time of issue in UNIX seconds")
+      throw RelayFault("it has no iat, its time of issue in UNIX seconds")
     }
     guard issued <= now + Self.aheadS else {
-      throw Fault(
-        description: "its iat is \(issued - now) s ahead of this machine's clock: set the clocks")
+      throw RelayFault("its iat is \(issued - now) s ahead of this machine's clock: set the clocks")
     }
     guard issued >= now - Self.oldestS else {
-      throw Fault(
-        description: "it is \((now - issued) / 60) minutes old, and APNs accepts none after 60")
+      throw RelayFault("it is \((now - issued) / 60) minutes old, and APNs accepts none after 60")
     }
     self.text = text
     keyID = key

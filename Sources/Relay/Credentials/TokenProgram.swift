@@ -45,7 +45,7 @@ struct TokenProgram: Hashable, Sendable {
       clock: clock)
     let text = try run.output()
     let token: ProviderJWT
-    do throws(ProviderJWT.Fault) {
+    do throws(RelayFault) {
       token = try ProviderJWT(text, at: RelayClock.now / 1000)
     } catch {
       throw run.fault("its token cannot be used: \(error)")

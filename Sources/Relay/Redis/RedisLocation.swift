@@ -49,7 +49,7 @@ struct RedisLocation: QueueLocation {
       return
     }
     let address: RedisAddress
-    do throws(RedisAddress.Fault) {
+    do throws(RelayFault) {
       address = try RedisAddress(url)
     } catch {
       throw section.fault("url", error.description)
@@ -76,7 +76,7 @@ struct RedisLocation: QueueLocation {
 
   private func address() throws -> RedisAddress {
     var address: RedisAddress
-    do throws(RedisAddress.Fault) {
+    do throws(RelayFault) {
       address = try RedisAddress(url ?? "")
     } catch {
       throw RelayFault("queue.redis.url: \(error)")

@@ -22,10 +22,6 @@ package struct RedisAddress: Equatable, Sendable {
     }
   }
 
-  package struct Fault: Error, CustomStringConvertible {
-    package var description: String
-  }
-
   private enum Kind: String, CaseIterable {
     case one = "", sentinel = "+sentinel", cluster = "+cluster"
   }
@@ -37,8 +33,8 @@ package struct RedisAddress: Equatable, Sendable {
   /// nil without TLS.
   package var tls: ClientTLS?
 
-  private static let noAddress = Fault(
-    description: "is not a valid URL; percent-encode / and @ in a password as %2F and %40")
+  private static let noAddress = RelayFault(
+    "is not a valid URL; percent-encode / and @ in a password as %2F and %40")
 
   /// Whether a text is a Redis URL and not a file name.
   package static func isOne(_ text: String) -> Bool {
@@ -49,14 +45,13 @@ package struct RedisAddress: Equatable, Sendable {
   /// redis+sentinel://[user:password@]host[:port],host[:port]/primary[/database] or
   /// redis+cluster://[user:password@]host[:port],host[:port]. The scheme rediss in place of redis
   /// means TLS. Errors do not repeat the text, because it may contain a password.
-  package init(_ text: String) throws(Fault) {
+  package init(_ text: String) throws(RelayFault) {
     if text.hasPrefix("unix:") {
       try self.init(unix: text)
       return
     }
     guard let (kind, isSecure, rest) = Self.scheme(of: text) else {
-      throw Fault(
-        description: "must be redis://[user:password@]host:port/database, or unix:/path")
+      throw RelayFault("must be redis://[user:password@]host:port/database, or unix:/path")
     }
     switch kind {
     case .one: try self.init(one: "redis://\(rest)")
@@ -76,33 +71,33 @@ package struct RedisAddress: Equatable, Sendable {
     return nil
   }
 
-  private init(unix text: String) throws(Fault) {
+  private init(unix text: String) throws(RelayFault) {
     let parts = text.dropFirst(5).split(separator: "?", maxSplits: 1)
     var path = parts.first.map(String.init) ?? ""
     if path.hasPrefix("//") { path.removeFirst(2) }
     guard path.hasPrefix("/") else {
-      throw Fault(description: "unix: needs an absolute path, such as unix:/run/redis.sock")
+      throw RelayFault("unix: needs an absolute path, such as unix:/run/redis.sock")
     }
     place = .socket(path)
     if parts.count == 2 {
       guard parts[1].hasPrefix("db=") else {
-        throw Fault(description: "only ?db=number may follow the path")
+        throw RelayFault("only ?db=number may follow the path")
       }
       database = try Self.database(parts[1].dropFirst(3))
     }
   }
 
-  private init(one text: String) throws(Fault) {
+  private init(one text: String) throws(RelayFault) {
     guard let parts = URLComponents(string: text), let host = parts.host, !host.isEmpty else {
       throw Self.noAddress
     }
     guard parts.query == nil, parts.fragment == nil else {
-      throw Fault(description: "the database number must be last")
+      throw RelayFault("the database number must be last")
     }
     let isLiteral = host.hasPrefix("[") && host.hasSuffix("]")
     let port = parts.port ?? 6379
     guard (1...65535).contains(port) else {
-      throw Fault(description: "the port must be 1 to 65535")
+      throw RelayFault("the port must be 1 to 65535")
     }
     place = .host(isLiteral ? String(host.dropFirst().dropLast()) : host, port: port)
     user = parts.user.flatMap { $0.isEmpty ? nil : $0 }
@@ -112,11 +107,11 @@ package struct RedisAddress: Equatable, Sendable {
   }
 
   /// Parses the part after the scheme.
-  private init(sentinels text: Substring) throws(Fault) {
+  private init(sentinels text: Substring) throws(RelayFault) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard (2...3).contains(parts.count), !parts[1].isEmpty else {
-      throw Fault(
-        description: "must be redis+sentinel://[user:password@]host:port,host:port/primary/database"
+      throw RelayFault(
+        "must be redis+sentinel://[user:password@]host:port,host:port/primary/database"
       )
     }
     let hosts = try Self.hosts(parts[0], port: 26379)
@@ -126,11 +121,10 @@ package struct RedisAddress: Equatable, Sendable {
   }
 
   /// Parses the part after the scheme.
-  private init(cluster text: Substring) throws(Fault) {
+  private init(cluster text: Substring) throws(RelayFault) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count <= 2 else {
-      throw Fault(
-        description: "must be redis+cluster://[user:password@]host:port,host:port")
+      throw RelayFault("must be redis+cluster://[user:password@]host:port,host:port")
     }
     let hosts = try Self.hosts(parts[0], port: 6379)
     place = .cluster(hosts.places)
@@ -138,14 +132,14 @@ package struct RedisAddress: Equatable, Sendable {
     guard parts.count == 2, !parts[1].isEmpty else { return }
     let database = try Self.database(parts[1])
     guard database == 0 else {
-      throw Fault(description: "a cluster has only database 0, not \(database)")
+      throw RelayFault("a cluster has only database 0, not \(database)")
     }
   }
 
   /// Parses hosts separated by commas, and the user and password before them.
   private static func hosts(
     _ text: Substring, port preset: Int
-  ) throws(Fault) -> (places: [Place], user: String?, password: String?) {
+  ) throws(RelayFault) -> (places: [Place], user: String?, password: String?) {
     var (hosts, user, password) = (text, String?.none, String?.none)
     if let at = hosts.lastIndex(of: "@") {
       let who = hosts[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
@@ -169,9 +163,9 @@ package struct RedisAddress: Equatable, Sendable {
     return (places, user, password)
   }
 
-  private static func database(_ text: Substring) throws(Fault) -> Int {
+  private static func database(_ text: Substring) throws(RelayFault) -> Int {
     guard let number = Int(text), (0...9999).contains(number) else {
-      throw Fault(description: "the database must be a number such as 0")
+      throw RelayFault("the database must be a number such as 0")
     }
     return number
   }

@@ -89,19 +89,16 @@ final class RedisCluster: Sendable {
           throw absent
             ?? RelayFault("\(address.name): the nodes redirect \(key) to each other: \(refusal)")
         }
-      } catch let unreachable as RedisUnreachable {
-        absent = unreachable.fault
-        target = try other(than: target, slot, key) { unreachable.fault }
-        (isAsking, hops) = (false, hops + 1)
-        guard hops <= Self.mostHops, RelayClock.monotonic < limit else { throw unreachable.fault }
-      } catch let timeout as RedisTimeout {
-        guard isRepeatable else {
+      } catch let failure as any RedisFailure {
+        if failure is RedisUnreachable {
+          absent = failure.fault
+        } else if !isRepeatable {
           state.withLock { $0.isOld = true }
-          throw timeout.fault
+          throw failure.fault
         }
-        target = try other(than: target, slot, key) { timeout.fault }
+        target = try other(than: target, slot, key) { failure.fault }
         (isAsking, hops) = (false, hops + 1)
-        guard hops <= Self.mostHops, RelayClock.monotonic < limit else { throw timeout.fault }
+        guard hops <= Self.mostHops, RelayClock.monotonic < limit else { throw failure.fault }
       }
     }
   }
@@ -252,7 +249,7 @@ final class RedisCluster: Sendable {
 
   /// Uses a separate connection, because the others may wait for a silent node.
   private func map(from place: RedisAddress.Place) throws -> RedisSlotMap {
-    guard case .host(let host, _) = place else { throw RedisSlotMap.Fault(description: "no host") }
+    guard case .host(let host, _) = place else { throw RelayFault("no host") }
     let address = address.at(place)
     let connection = try RedisConnection(
       to: place, address.tls, named: address.name, answerS: Self.mapAnswerS)

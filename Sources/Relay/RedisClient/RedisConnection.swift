@@ -32,7 +32,8 @@ final class RedisConnection: @unchecked Sendable {
       try introduce(address)
       return
     }
-    let place = try RedisSentinels(sentinels, address.tls, address.name).place(of: primary)
+    let place = try RedisSentinels(places: sentinels, tls: address.tls, name: address.name)
+      .place(of: primary)
     try self.init(to: place, address.tls, named: "\(address.name) (\(place.name))")
     try introduce(address)
     // A Redis Sentinel's answer may be stale, so verify that this is the primary.
@@ -64,7 +65,7 @@ final class RedisConnection: @unchecked Sendable {
         }
       throw RelayFault("\(name): no connection: \(reason)")
     }
-    do throws(RedisReplyReader.Fault) {
+    do throws(RelayFault) {
       reader = try RedisReplyReader()
     } catch {
       throw RelayFault("\(name): \(error)")
@@ -176,7 +177,7 @@ final class RedisConnection: @unchecked Sendable {
         }
       } catch let failure as ClientSocket.Failure {
         throw timeout(failure)
-      } catch let error as RedisReplyReader.Fault {
+      } catch let error as RelayFault {
         throw RedisTimeout(fault: fault("invalid Redis reply: \(error)"))
       }
     }

@@ -3,8 +3,6 @@ import CHiredis
 /// Parses a connection's bytes into replies. The peer may not be Redis, so no reply may use more
 /// memory than a relay's queue can need.
 final class RedisReplyReader {
-  struct Fault: Error, CustomStringConvertible { var description: String }
-
   /// The maximum size of a Redis string, and so of a reply.
   static let mostBytes = 512 << 20
   /// The limit before the peer has proved to be the right one, while replies are short.
@@ -17,9 +15,9 @@ final class RedisReplyReader {
   private let elements: UnsafeMutablePointer<Int>
   private var bytes = 0
 
-  init() throws(Fault) {
+  init() throws(RelayFault) {
     guard let reader = redisReaderCreate() else {
-      throw Fault(description: "out of memory")
+      throw RelayFault("out of memory")
     }
     self.reader = reader
     elements = .allocate(capacity: 1)
@@ -56,10 +54,10 @@ final class RedisReplyReader {
     return reader?.pointee.fn?.pointee ?? redisReplyObjectFunctions()
   }()
 
-  func feed(_ room: UnsafeRawBufferPointer) throws(Fault) {
+  func feed(_ room: UnsafeRawBufferPointer) throws(RelayFault) {
     bytes += room.count
     guard bytes <= limit else {
-      throw Fault(description: "it is longer than \(limit) bytes")
+      throw RelayFault("it is longer than \(limit) bytes")
     }
     guard
       redisReaderFeed(reader, room.baseAddress?.assumingMemoryBound(to: CChar.self), room.count)
@@ -68,7 +66,7 @@ final class RedisReplyReader {
   }
 
   /// nil if it is incomplete.
-  func next() throws(Fault) -> RedisReply? {
+  func next() throws(RelayFault) -> RedisReply? {
     var reply: UnsafeMutableRawPointer?
     guard redisReaderGetReply(reader, &reply) == REDIS_OK else { throw fault() }
     guard let reply else { return nil }
@@ -79,13 +77,13 @@ final class RedisReplyReader {
     return RedisReply(UnsafePointer(reply.assumingMemoryBound(to: redisReply.self)))
   }
 
-  private func fault() -> Fault {
+  private func fault() -> RelayFault {
     if elements.pointee > Self.mostElements {
-      return Fault(description: "it has more than \(Self.mostElements) elements")
+      return RelayFault("it has more than \(Self.mostElements) elements")
     }
     let reason = withUnsafeBytes(of: reader.pointee.errstr) { raw in
       String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
     }
-    return Fault(description: reason)
+    return RelayFault(reason)
   }
 }

@@ -3,16 +3,10 @@ struct RedisSentinels {
   /// Short, so that an unreachable Sentinel does not delay the others.
   private static let answerS = 1
 
-  private let places: [RedisAddress.Place]
-  private let tls: ClientTLS?
-  private let name: String
-
-  /// `name` stands for all of them in messages.
-  init(_ places: [RedisAddress.Place], _ tls: ClientTLS?, _ name: String) {
-    self.places = places
-    self.tls = tls
-    self.name = name
-  }
+  let places: [RedisAddress.Place]
+  let tls: ClientTLS?
+  /// Stands for all of them in messages.
+  let name: String
 
   /// The answer of the first Sentinel that knows the primary.
   func place(of primary: String) throws -> RedisAddress.Place {

@@ -1,7 +1,5 @@
 /// The slots of each node, as one node of the cluster reports them.
 struct RedisSlotMap {
-  struct Fault: Error, CustomStringConvertible { var description: String }
-
   /// The index in `places` for each slot; -1 without an owner.
   private(set) var owners = [Int](repeating: -1, count: RedisSlot.count)
   private(set) var places: [RedisAddress.Place] = []
@@ -10,18 +8,18 @@ struct RedisSlotMap {
 
   /// Parses the reply to CLUSTER SLOTS. `host` is the node that replied, which an entry without a
   /// host refers to.
-  init(_ reply: RedisReply, from host: String) throws(Fault) {
+  init(_ reply: RedisReply, from host: String) throws(RelayFault) {
     guard case .list(let ranges) = reply, ranges.count <= RedisSlot.count else {
-      throw Fault(description: "not a slot map")
+      throw RelayFault("not a slot map")
     }
     var indices: [RedisAddress.Place: Int] = [:]
     for range in ranges {
       let parts = range.list
       guard parts.count >= 3, let start = parts[0].number, let end = parts[1].number,
         0 <= start, start <= end, end < Int64(RedisSlot.count)
-      else { throw Fault(description: "slot out of range") }
+      else { throw RelayFault("slot out of range") }
       guard let place = Self.place(parts[2].list, host) else {
-        throw Fault(description: "no address for the slots from \(start) on")
+        throw RelayFault("no address for the slots from \(start) on")
       }
       let index = indices[place] ?? places.count
       if index == places.count {
@@ -30,7 +28,7 @@ struct RedisSlotMap {
       }
       for slot in Int(start)...Int(end) {
         guard owners[slot] < 0 else {
-          throw Fault(description: "two nodes for slot \(slot)")
+          throw RelayFault("two nodes for slot \(slot)")
         }
         owners[slot] = index
       }

@@ -86,6 +86,21 @@ final class ClientSocket {
     }
   }
 
+  func send(_ bytes: [UInt8], until: Int64) throws(Failure) {
+    try bytes.withUnsafeBufferPointer { bytes throws(Failure) in
+      try send(UnsafeRawBufferPointer(bytes), until: until)
+    }
+  }
+
+  /// Reads available data, at least one byte.
+  func receive(until: Int64) throws(Failure) -> ArraySlice<UInt8> {
+    var room = [UInt8](repeating: 0, count: 4096)
+    let count = try room.withUnsafeMutableBufferPointer { room throws(Failure) in
+      try receive(into: UnsafeMutableRawBufferPointer(room), until: until)
+    }
+    return room[..<count]
+  }
+
   /// Reads available data, at least one byte.
   func receive(into room: UnsafeMutableRawBufferPointer, until: Int64) throws(Failure) -> Int {
     while true {
@@ -159,7 +174,7 @@ final class ClientSocket {
 
   private func shake(hands tls: ClientTLS, _ host: String, until: Int64) throws(Failure) {
     let ssl: OpaquePointer
-    do throws(ClientTLS.Fault) {
+    do throws(RelayFault) {
       ssl = try tls.open(descriptor, to: host)
     } catch {
       throw .broken(error.description)

@@ -4,8 +4,6 @@ import Foundation
 
 /// A client's TLS: version 1.2 or later, and the server's certificate must match its name.
 package struct ClientTLS: Equatable, Sendable {
-  struct Fault: Error, CustomStringConvertible { var description: String }
-
   /// The CA certificates in PEM; nil for the system's trust store.
   package var ca: String?
   /// The client certificate with its chain in PEM; nil for none.
@@ -17,7 +15,7 @@ package struct ClientTLS: Equatable, Sendable {
 
   /// Creates the TLS connection before the handshake. Reads the files each time, so that a renewed
   /// certificate applies to the next connection.
-  func open(_ descriptor: CInt, to host: String) throws(Fault) -> OpaquePointer {
+  func open(_ descriptor: CInt, to host: String) throws(RelayFault) -> OpaquePointer {
     ERR_clear_error()
     guard let context = SSL_CTX_new(TLS_client_method()) else { throw Self.fault("OpenSSL") }
     // The connection keeps a reference.
@@ -35,9 +33,8 @@ package struct ClientTLS: Equatable, Sendable {
       case .found: break
       case .noMemory: throw Self.fault("the system's trust store")
       case .nothing:
-        throw Fault(
-          description:
-            "no CA certificates found on this system: install ca-certificates or set ca")
+        throw RelayFault(
+          "no CA certificates found on this system: install ca-certificates or set ca")
       }
     }
     if let certificate {
@@ -75,8 +72,8 @@ package struct ClientTLS: Equatable, Sendable {
     return inet_pton(AF_INET, name, &room) == 1 || inet_pton(AF_INET6, name, &room) == 1
   }
 
-  private static func fault(_ what: String) -> Fault {
-    Fault(description: "\(what): \(reason ?? "it cannot be used")")
+  private static func fault(_ what: String) -> RelayFault {
+    RelayFault("\(what): \(reason ?? "it cannot be used")")
   }
 
   /// The first error in OpenSSL's queue.

@@ -37,7 +37,8 @@ final class HostLookup: Sendable {
     return (first, count)
   }
 
-  private static func look(
+  /// Returns the code of getaddrinfo(). `flags` are added to those for a port.
+  static func look(
     _ host: String, _ port: Int, _ flags: CInt, _ first: inout UnsafeMutablePointer<addrinfo>?
   ) -> CInt {
     var hints = addrinfo()
@@ -49,7 +50,7 @@ final class HostLookup: Sendable {
   private func find(
     _ host: String, _ port: Int, _ until: Int64
   ) throws(ClientSocket.Failure) -> (CInt, UnsafeMutablePointer<addrinfo>?) {
-    let thread = Thread { [self] in
+    Thread.begin("lookup") { [self] in
       var first: UnsafeMutablePointer<addrinfo>?
       let code = Self.look(host, port, 0, &first)
       let isAbandoned = result.withLock { result in
@@ -59,8 +60,6 @@ final class HostLookup: Sendable {
       if isAbandoned, let first { freeaddrinfo(first) }
       done.signal()
     }
-    thread.stackSize = 1 << 19
-    thread.start()
     _ = done.wait(timeout: .now() + .milliseconds(Int(max(0, until - RelayClock.monotonic))))
     let (isOver, code, first) = result.withLock { result in
       result.isAbandoned = !result.isOver
