@@ -2,11 +2,19 @@ import ArgumentParser
 import Foundation
 import Relay
 
-extension QueueOptions {
-  func campaigns() throws -> AppCampaigns {
-    let (queue, app) = try place()
-    return AppCampaigns(
-      app: app, queue: try queue.open(), leaseMS: Int64(queue.leaseS * 1000))
+/// A command about the campaigns of an app.
+protocol CampaignCommand: ParsableCommand {
+  var options: QueueOptions { get }
+  func run(_ campaigns: AppCampaigns) throws
+}
+
+extension CampaignCommand {
+  func run() throws {
+    try RelayCommand.refusing {
+      let (queue, app) = try options.place()
+      try run(
+        AppCampaigns(app: app, queue: try queue.open(), leaseMS: Int64(queue.leaseS * 1000)))
+    }
   }
 }
 
@@ -21,6 +29,8 @@ struct AppCampaigns {
 
   var store: OrderStore { OrderStore(queue, app: app) }
   var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+  /// Whether a relay serves the app now.
+  var isServed: Bool { get throws { try queue.isServed(app, withinMS: leaseMS, at: now) } }
 
   func all() throws -> [CampaignReport] {
     let (orders, outcomes) = (try store.read(), try queue.campaignOutcomes(app: app))
@@ -62,7 +72,7 @@ struct AppCampaigns {
     while true {
       let began = Date()
       if try isDone() { return true }
-      if try queue.isServed(app, since: now - leaseMS) {
+      if try isServed {
         unservedSince = nil
       } else if let since = unservedSince {
         if began.timeIntervalSince(since) >= Self.restartS { return false }
@@ -83,11 +93,6 @@ struct AppCampaigns {
 
 /// The orders for a whole app, as the commands show them.
 struct AppReport: Encodable {
-  private enum CodingKeys: String, CodingKey {
-    case app, paused
-    case perSecond = "per_second"
-  }
-
   var app: String
   var paused: Bool
   /// The limit that an order gave it; nil without one.
@@ -102,11 +107,6 @@ struct AppReport: Encodable {
 
 /// A campaign as the commands show it.
 struct CampaignReport: Encodable {
-  private enum CodingKeys: String, CodingKey {
-    case campaign, state, waiting, held, outcomes
-    case perSecond = "per_second"
-  }
-
   struct Count: Encodable {
     var entries: Int
     var devices: Int
@@ -171,8 +171,4 @@ extension Int {
 }
 
 /// Prints a value as JSON.
-func printJSON(_ value: some Encodable) throws {
-  let encoder = JSONEncoder()
-  encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-  print(String(decoding: try encoder.encode(value), as: UTF8.self))
-}
+func printJSON(_ value: some Encodable) throws { print(try EncodedJSON.of(value)) }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Relay
 
-struct CancelCommand: ParsableCommand {
+struct CancelCommand: CampaignCommand {
   static let configuration = CommandConfiguration(
     commandName: "cancel",
     abstract: "Cancel a campaign or an entry.",
@@ -31,12 +31,9 @@ struct CancelCommand: ParsableCommand {
   @Flag(help: "Print the result as JSON.")
   var json = false
 
-  func run() throws {
-    try RelayCommand.refusing {
-      let campaigns = try options.campaigns()
-      if let campaign = choice.campaign { try cancel(campaign, campaigns) }
-      if let id = choice.id { try cancel(id: id, campaigns) }
-    }
+  func run(_ campaigns: AppCampaigns) throws {
+    if let campaign = choice.campaign { try cancel(campaign, campaigns) }
+    if let id = choice.id { try cancel(id: id, campaigns) }
   }
 
   private func cancel(_ campaign: String, _ campaigns: AppCampaigns) throws {

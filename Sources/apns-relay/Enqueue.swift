@@ -42,12 +42,7 @@ struct Enqueue: ParsableCommand {
       used: then nothing was enqueued after the place that standard error names.
       """)
 
-  @Option(help: ConfigurationFile.help)
-  var config: String?
-
-  @Option(
-    help: .of("file", "The queue's file, or redis://… or unix:/…, instead of the configuration's."))
-  var queue: String?
+  @OptionGroup var place: QueueOptions
 
   @Option(help: .of("file", "A campaign file."))
   var campaignFile: String?
@@ -58,9 +53,6 @@ struct Enqueue: ParsableCommand {
       "What apns-relay list, pause and cancel call these notifications. Default: the --id of a list."
     ))
   var campaign: String?
-
-  @Option(help: .of("name", "The app, as the configuration names it. Default: the only one."))
-  var app: String?
 
   @Option(
     help: .of(
@@ -172,7 +164,6 @@ struct Enqueue: ParsableCommand {
 
   private func enqueue() throws {
     var plan = try campaignFile.map { try Campaign(file: $0) } ?? Campaign()
-    if app != nil { plan.app = app }
     if id != nil { plan.id = id }
     if let file = payload.payload {
       plan.entry.payload = try TextFile.read(file == "-" ? "/dev/stdin" : file)
@@ -197,22 +188,10 @@ struct Enqueue: ParsableCommand {
       plan.due = at.flatMap(Campaign.due(at:)) ?? delay.flatMap(Campaign.due(in:))
       plan.localTime = atLocal.flatMap { LocalTime($0) }
     }
-    // A producer may have access to the queue only.
-    let configuration =
-      config == nil && queue != nil ? nil : try ConfigurationFile.read(config)
-    let apps = configuration?.apps ?? []
-    guard let app = plan.app ?? (apps.count == 1 ? apps[0].name : nil) else {
-      let names = apps.map(\.name).joined(separator: ", ")
-      throw ValidationError(
-        "--app is missing" + (apps.isEmpty ? "" : ": the configuration has \(names)"))
-    }
-    if let configuration, !configuration.apps.contains(where: { $0.name == app }) {
-      let names = configuration.apps.map(\.name).joined(separator: ", ")
-      throw RelayCommand.refusal("the configuration has no app '\(app)': \(names)")
-    }
-    let settings = configuration?.queue
-    let place = queue.map { RelayConfiguration.Queue(at: $0, like: settings) } ?? settings!
-    let engine = try place.open()
+    var place = place
+    place.app = place.app ?? plan.app
+    let (queue, app) = try place.place()
+    let engine = try queue.open()
     if plan.entry.channel != nil {
       guard plan.list == nil else {
         throw RelayCommand.refusal("the campaign has both tokens and channel")

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Relay
 
-struct LimitCommand: ParsableCommand {
+struct LimitCommand: CampaignCommand {
   static let configuration = CommandConfiguration(
     commandName: "limit",
     abstract: "Limit how fast a campaign or an app is sent.",
@@ -43,26 +43,23 @@ struct LimitCommand: ParsableCommand {
   @Flag(help: "Print the campaign or the app as JSON.")
   var json = false
 
-  func run() throws {
-    try RelayCommand.refusing {
-      let campaigns = try options.campaigns()
-      let perSecond = perSecond.perSecond
-      guard let campaign else {
-        try campaigns.store.limit(nil, to: perSecond, at: campaigns.now)
-        let report = AppReport(campaigns.app, try campaigns.store.read())
-        if json { return try printJSON(report) }
-        return print(
-          report.limitLine ?? "\(report.app) has the limit of its configuration, if there is one")
-      }
-      if let fault = NewEntry.fault(of: campaign, "the campaign") { throw fault }
-      let known =
-        perSecond == nil
-        ? try campaigns.report(of: campaign) : try campaigns.knownReport(of: campaign)
-      try campaigns.store.limit(campaign, to: perSecond, at: campaigns.now)
-      let report = try campaigns.knownReport(of: campaign)
-      if json { return try printJSON(report ?? known) }
-      print((report ?? known)?.line ?? "")
-      if known == nil { print("the queue has nothing of \(campaign) yet") }
+  func run(_ campaigns: AppCampaigns) throws {
+    let perSecond = perSecond.perSecond
+    guard let campaign else {
+      try campaigns.store.limit(nil, to: perSecond, at: campaigns.now)
+      let report = AppReport(campaigns.app, try campaigns.store.read())
+      if json { return try printJSON(report) }
+      return print(
+        report.limitLine ?? "\(report.app) has the limit of its configuration, if there is one")
     }
+    if let fault = NewEntry.fault(of: campaign, "the campaign") { throw fault }
+    let known =
+      perSecond == nil
+      ? try campaigns.report(of: campaign) : try campaigns.knownReport(of: campaign)
+    try campaigns.store.limit(campaign, to: perSecond, at: campaigns.now)
+    let report = try campaigns.knownReport(of: campaign)
+    if json { return try printJSON(report ?? known) }
+    print((report ?? known)?.line ?? "")
+    if known == nil { print("the queue has nothing of \(campaign) yet") }
   }
 }

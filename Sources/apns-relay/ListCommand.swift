@@ -1,7 +1,7 @@
 import ArgumentParser
 import Relay
 
-struct ListCommand: ParsableCommand {
+struct ListCommand: CampaignCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
     abstract: "List the campaigns of an app.",
@@ -33,16 +33,13 @@ struct ListCommand: ParsableCommand {
     }
   }
 
-  func run() throws {
-    try RelayCommand.refusing {
-      let campaigns = try options.campaigns()
-      let report = Report(
-        app: AppReport(campaigns.app, try campaigns.store.read()), campaigns: try campaigns.all())
-      if json { return try printJSON(report) }
-      if report.app.paused { print("\(campaigns.app) is paused") }
-      if let limit = report.app.limitLine { print(limit) }
-      for campaign in report.campaigns { print(campaign.line) }
-      if report.campaigns.isEmpty { print("\(campaigns.app) has no campaigns") }
-    }
+  func run(_ campaigns: AppCampaigns) throws {
+    let report = Report(
+      app: AppReport(campaigns.app, try campaigns.store.read()), campaigns: try campaigns.all())
+    if json { return try printJSON(report) }
+    if report.app.paused { print("\(campaigns.app) is paused") }
+    if let limit = report.app.limitLine { print(limit) }
+    for campaign in report.campaigns { print(campaign.line) }
+    if report.campaigns.isEmpty { print("\(campaigns.app) has no campaigns") }
   }
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Relay
 
-struct PauseCommand: ParsableCommand {
+struct PauseCommand: CampaignCommand {
   static let configuration = CommandConfiguration(
     commandName: "pause",
     abstract: "Pause a campaign or an app.",
@@ -31,22 +31,19 @@ struct PauseCommand: ParsableCommand {
   /// Relays read orders at least this often.
   private static let readS = 1.0
 
-  func run() throws {
-    try RelayCommand.refusing {
-      let campaigns = try options.campaigns()
-      guard let campaign else { return try pause(campaigns) }
-      _ = try campaigns.report(of: campaign)
-      try campaigns.store.pause(campaign, at: campaigns.now)
-      let isDone =
-        try noWait
-        || campaigns.wait {
-          try campaigns.queue.left(.campaign(campaign), app: campaigns.app)[campaign]?.held.entries
-            ?? 0 == 0
-        }
-      let report = try campaigns.report(of: campaign)
-      if json { try printJSON(report) } else { print(report.line) }
-      if !isDone { throw ExitCode(1) }
-    }
+  func run(_ campaigns: AppCampaigns) throws {
+    guard let campaign else { return try pause(campaigns) }
+    _ = try campaigns.report(of: campaign)
+    try campaigns.store.pause(campaign, at: campaigns.now)
+    let isDone =
+      try noWait
+      || campaigns.wait {
+        try campaigns.queue.left(.campaign(campaign), app: campaigns.app)[campaign]?.held.entries
+          ?? 0 == 0
+      }
+    let report = try campaigns.report(of: campaign)
+    if json { try printJSON(report) } else { print(report.line) }
+    if !isDone { throw ExitCode(1) }
   }
 
   private func pause(_ campaigns: AppCampaigns) throws {
@@ -57,9 +54,7 @@ struct PauseCommand: ParsableCommand {
       || campaigns.wait {
         let held = try campaigns.queue.depths(at: campaigns.now)[campaigns.app]?.claimed ?? 0
         let isRead = Date().timeIntervalSince(began) > Self.readS
-        return try held == 0
-          && (isRead
-            || !campaigns.queue.isServed(campaigns.app, since: campaigns.now - campaigns.leaseMS))
+        return try held == 0 && (isRead || !campaigns.isServed)
       }
     if json {
       try printJSON(AppReport(campaigns.app, orders))
@@ -71,7 +66,7 @@ struct PauseCommand: ParsableCommand {
   }
 }
 
-struct ResumeCommand: ParsableCommand {
+struct ResumeCommand: CampaignCommand {
   static let configuration = CommandConfiguration(
     commandName: "resume",
     abstract: "Resume a campaign or an app.",
@@ -92,18 +87,15 @@ struct ResumeCommand: ParsableCommand {
   @Flag(help: "Print the campaign or the app as JSON.")
   var json = false
 
-  func run() throws {
-    try RelayCommand.refusing {
-      let campaigns = try options.campaigns()
-      guard let campaign else {
-        let orders = try campaigns.store.change { $0.isPaused = false }
-        if json { return try printJSON(AppReport(campaigns.app, orders)) }
-        return print("\(campaigns.app) is resumed")
-      }
-      _ = try campaigns.report(of: campaign)
-      try campaigns.store.resume(campaign, at: campaigns.now)
-      let report = try campaigns.report(of: campaign)
-      if json { try printJSON(report) } else { print(report.line) }
+  func run(_ campaigns: AppCampaigns) throws {
+    guard let campaign else {
+      let orders = try campaigns.store.change { $0.isPaused = false }
+      if json { return try printJSON(AppReport(campaigns.app, orders)) }
+      return print("\(campaigns.app) is resumed")
     }
+    _ = try campaigns.report(of: campaign)
+    try campaigns.store.resume(campaign, at: campaigns.now)
+    let report = try campaigns.report(of: campaign)
+    if json { try printJSON(report) } else { print(report.line) }
   }
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandOptions
 import Relay
 
-/// The queue and the app that an operator's command is about.
+/// The queue and the app that a command is about.
 struct QueueOptions: ParsableArguments {
   @Option(help: ConfigurationFile.help)
   var config: String?
@@ -15,6 +15,7 @@ struct QueueOptions: ParsableArguments {
   var app: String?
 
   func place() throws -> (queue: RelayConfiguration.Queue, app: String) {
+    // A producer may have access to the queue only.
     let configuration = config == nil && queue != nil ? nil : try ConfigurationFile.read(config)
     let names = configuration?.apps.map(\.name) ?? []
     let all = names.joined(separator: ", ")

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Relay
 
-struct ShowCommand: ParsableCommand {
+struct ShowCommand: CampaignCommand {
   static let configuration = CommandConfiguration(
     commandName: "show",
     abstract: "Show a campaign or an entry.",
@@ -33,34 +33,31 @@ struct ShowCommand: ParsableCommand {
     var reason: String?
   }
 
-  func run() throws {
-    try RelayCommand.refusing {
-      let campaigns = try options.campaigns()
-      if let campaign = choice.campaign {
-        let report = try campaigns.report(of: campaign)
-        return json ? try printJSON(report) : print(report.line)
-      }
-      guard let id = choice.id else { return }
-      let (left, known) = (
-        try campaigns.left(of: id), try campaigns.queue.known([id], app: campaigns.app)[id]
-      )
-      guard left != nil || known != nil else {
-        throw RelayCommand.refusal("the queue of \(campaigns.app) knows no id '\(id)'")
-      }
-      let devices = (left?.waiting.devices ?? 0) + (left?.held.devices ?? 0)
-      let report = EntryReport(
-        id: id,
-        state: left.map { $0.held.entries > 0 ? "held" : "waiting" } ?? "done", devices: devices,
-        due: left.flatMap { $0.isLater(than: campaigns.now) ? $0.due : nil },
-        outcome: known?.outcome?.kind.rawValue, reason: known?.outcome?.reason)
-      if json { return try printJSON(report) }
-      let end = report.outcome.map { outcome in
-        "; \(outcome)" + (report.reason.map { $0.isEmpty ? "" : " (\($0))" } ?? "")
-      }
-      print(
-        "\(id): \(report.state)"
-          + (left == nil ? "" : ", \(devices.of("device")) without an outcome")
-          + (report.due.map { ", due \(TimeText.of($0))" } ?? "") + (end ?? ""))
+  func run(_ campaigns: AppCampaigns) throws {
+    if let campaign = choice.campaign {
+      let report = try campaigns.report(of: campaign)
+      return json ? try printJSON(report) : print(report.line)
     }
+    guard let id = choice.id else { return }
+    let (left, known) = (
+      try campaigns.left(of: id), try campaigns.queue.known([id], app: campaigns.app)[id]
+    )
+    guard left != nil || known != nil else {
+      throw RelayCommand.refusal("the queue of \(campaigns.app) knows no id '\(id)'")
+    }
+    let devices = (left?.waiting.devices ?? 0) + (left?.held.devices ?? 0)
+    let report = EntryReport(
+      id: id,
+      state: left.map { $0.held.entries > 0 ? "held" : "waiting" } ?? "done", devices: devices,
+      due: left.flatMap { $0.isLater(than: campaigns.now) ? $0.due : nil },
+      outcome: known?.outcome?.kind.rawValue, reason: known?.outcome?.reason)
+    if json { return try printJSON(report) }
+    let end = report.outcome.map { outcome in
+      "; \(outcome)" + (report.reason.map { $0.isEmpty ? "" : " (\($0))" } ?? "")
+    }
+    print(
+      "\(id): \(report.state)"
+        + (left == nil ? "" : ", \(devices.of("device")) without an outcome")
+        + (report.due.map { ", due \(TimeText.of($0))" } ?? "") + (end ?? ""))
   }
 }

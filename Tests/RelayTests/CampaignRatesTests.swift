@@ -144,7 +144,6 @@ import Testing
     func advance(
       app: String, cancelled: [EntryChoice], paused: Set<String>, at now: Int64
     ) -> Int { 0 }
-    func isServed(_ app: String, since time: Int64) -> Bool { true }
   }
 
   @Test mutating func limitsChangeAndEnd() throws {

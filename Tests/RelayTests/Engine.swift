@@ -38,6 +38,15 @@ protocol QueuePlace {
   func gone() throws -> [String]
 }
 
+extension EntryUpdate {
+  init(_ entry: Entry, _ outcomes: [PushOutcome], _ disposition: Disposition) {
+    self.init(
+      number: entry.number, app: entry.content.app, id: entry.content.id,
+      campaign: entry.content.campaign, traceparent: entry.content.traceparent,
+      deliveries: entry.deliveries, outcomes: outcomes, disposition: disposition)
+  }
+}
+
 extension EntryQueue {
   /// One more worker of the app `shop`.
   func join() throws -> WorkerID { try join(app: "shop", named: "a test", at: QueueRules.now) }

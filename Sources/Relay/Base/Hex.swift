@@ -1,8 +1,3 @@
 extension [UInt8] {
-  var hex: String {
-    map { byte in
-      let digits = String(byte, radix: 16)
-      return digits.count == 1 ? "0\(digits)" : digits
-    }.joined()
-  }
+  var hex: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
 }

@@ -100,12 +100,3 @@ package struct EntryUpdate: Equatable, Sendable {
     }
   }
 }
-
-extension EntryUpdate {
-  package init(_ entry: Entry, _ outcomes: [PushOutcome], _ disposition: Disposition) {
-    self.init(
-      number: entry.number, app: entry.content.app, id: entry.content.id,
-      campaign: entry.content.campaign, traceparent: entry.content.traceparent,
-      deliveries: entry.deliveries, outcomes: outcomes, disposition: disposition)
-  }
-}

@@ -6,19 +6,23 @@ extension OrderStore {
     }
   }
 
-  package func pause(_ campaign: String, at now: Int64) throws {
+  /// Pauses a campaign, or the app.
+  package func pause(_ campaign: String?, at now: Int64) throws {
     try change { orders in
+      guard let campaign else { return orders.isPaused = true }
       try Self.demandSending(campaign, orders)
       orders.set(.paused, of: campaign, at: now)
     }
   }
 
-  package func resume(_ campaign: String, at now: Int64) throws {
+  /// Resumes a campaign, or the app.
+  package func resume(_ campaign: String?, at now: Int64) throws {
     let orders = try change { orders in
+      guard let campaign else { return orders.isPaused = false }
       try Self.demandSending(campaign, orders)
       if orders.campaigns[campaign]?.state != nil { orders.set(nil, of: campaign, at: now) }
     }
-    try advance(by: orders, at: now)
+    if campaign != nil { try advance(by: orders, at: now) }
   }
 
   /// Workers carry it out. Returns the orders, by which waiting entries have to be advanced.

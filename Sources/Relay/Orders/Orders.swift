@@ -106,11 +106,5 @@ extension Orders: Codable {
     }
   }
 
-  var text: String {
-    get throws {
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-      return String(decoding: try encoder.encode(self), as: UTF8.self)
-    }
-  }
+  var text: String { get throws { try EncodedJSON.of(self) } }
 }

@@ -17,8 +17,6 @@ package protocol CampaignStore: AnyObject, Sendable {
   func advance(limited campaign: String, app: String, lanes: [Lane], upTo count: Int) throws -> Int
   /// Makes all those due whose campaign is none of the `limited` ones. Returns their number.
   func advance(app: String, exceptLimited limited: Set<String>) throws -> Int
-  /// Whether a running worker of this app sent a heartbeat since this time. Read-only.
-  func isServed(_ app: String, since time: Int64) throws -> Bool
 }
 
 /// The entries of a campaign, of any campaign, or a single one.

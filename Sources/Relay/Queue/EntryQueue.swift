@@ -46,6 +46,13 @@ package protocol EntryQueue: AnyObject, Sendable {
   func depths(at now: Int64) throws -> [String: QueueDepth]
 }
 
+extension EntryQueue {
+  /// Whether a running worker of this app sent a heartbeat within this time. Read-only.
+  package func isServed(_ app: String, withinMS: Int64, at now: Int64) throws -> Bool {
+    try workers(app: app, at: now).contains { $0.isRunning && $0.silentMS <= withinMS }
+  }
+}
+
 /// A worker's registration in the queue.
 package struct WorkerID: Hashable, Sendable {
   package var number: Int64

@@ -77,9 +77,3 @@ package protocol QueueWatching: AnyObject, Sendable {
   func watch(_ part: QueuePart, of app: String, _ tell: @escaping @Sendable () -> Void)
     -> QueueNews.Watch?
 }
-
-extension QueueWatching {
-  package func watch(_ part: QueuePart, of app: String, _ tell: @escaping @Sendable () -> Void)
-    -> QueueNews.Watch?
-  { nil }
-}

@@ -1,8 +1,6 @@
 /// Encodes the arguments and replies of scripts as one string: Redis has MessagePack built into
 /// Lua, and decodes it several times as fast as a command with as many arguments.
-enum MessagePack {}
-
-extension MessagePack {
+enum MessagePack {
   struct Writer {
     private(set) var bytes: [UInt8] = []
 

@@ -256,8 +256,7 @@ extension RedisQueue {
       command.add("\(count)")
       for lane in lanes { command.add(lane.rawValue) }
     }
-    guard let count = reply.count else { throw strange("advance") }
-    return count
+    return try self.count(reply, "advance")
   }
 
   package func advance(app: String, exceptLimited limited: Set<String>) throws -> Int {
@@ -271,15 +270,6 @@ extension RedisQueue {
       }
       total += count
       if isMore == 0 { return total }
-    }
-  }
-
-  package func isServed(_ app: String, since time: Int64) throws -> Bool {
-    let since = try shared(time, app)
-    return try ask([RedisCommand("HGETALL", "apns:{\(app)}:workers")])[0].pairs.contains {
-      let parts = $0.value.split(separator: " ", maxSplits: 2)
-      guard parts.count == 3, let heard = Int64(parts[0]) else { return false }
-      return heard >= since && !ProcessMark.isDead(String(parts[1]))
     }
   }
 }

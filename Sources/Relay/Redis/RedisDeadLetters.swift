@@ -164,8 +164,7 @@ extension RedisQueue {
         command.add(letter.id)
       }
     }
-    guard let count = reply.count else { throw strange("discard") }
-    return count
+    return try count(reply, "discard")
   }
 
   package func trimDeadLetters(before: Int64) throws -> Int {
@@ -192,9 +191,7 @@ extension RedisQueue {
         cursor = next == "0" ? nil : next
       }
       while true {
-        guard let count = try run(.trimGone, app: app, "\(before)").count else {
-          throw strange("trim gone devices")
-        }
+        let count = try count(run(.trimGone, app: app, "\(before)"), "trim gone devices")
         total += count
         if count == 0 { break }
       }

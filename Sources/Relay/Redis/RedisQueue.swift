@@ -120,10 +120,7 @@ package final class RedisQueue: QueueEngine {
 
   package func bringBack(app: String, at now: Int64) throws -> Int {
     let time = try shared(now, app)
-    guard let count = try run(.bringBack, app: app, "\(time)").count else {
-      throw strange("bring back")
-    }
-    return count
+    return try count(run(.bringBack, app: app, "\(time)"), "bring back")
   }
 
   package func claim(
@@ -179,8 +176,7 @@ package final class RedisQueue: QueueEngine {
       let reply = try run(.enqueue, app: app) {
         for entry in entries { RedisEntry.add(entry, to: &$0) }
       }
-      guard let added = reply.count else { throw strange("enqueue") }
-      count += added
+      count += try self.count(reply, "enqueue")
     }
     return count
   }
@@ -243,6 +239,12 @@ package final class RedisQueue: QueueEngine {
   package func check() throws {
     // A write that expires immediately.
     _ = try ask(connections.keys("apns:check").map { RedisCommand("SET", $0, "1", "PX", "1") })
+  }
+
+  /// The number in a script's reply. Throws for any other reply.
+  func count(_ reply: RedisReply, _ what: String) throws -> Int {
+    guard let count = reply.count else { throw strange(what) }
+    return count
   }
 
   func strange(_ what: String) -> RelayFault {

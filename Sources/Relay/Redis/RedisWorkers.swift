@@ -99,8 +99,7 @@ extension RedisQueue {
     let reply = try run(
       .release, app: workerID.app, "\(workerID.number)", saidLast, line, isAlone ? "1" : "0",
       "\(time)")
-    guard let count = reply.count else { throw strange("release") }
-    return count
+    return try count(reply, "release")
   }
 }
 

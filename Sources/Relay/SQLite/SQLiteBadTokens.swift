@@ -36,10 +36,7 @@ extension SQLiteQueue {
   }
 
   package func forgetBadTokens(before: Int64) throws -> Int {
-    try file.change { database in
-      try database.execute(sql: "DELETE FROM bad_tokens WHERE at < ?", arguments: [before])
-      return database.changesCount
-    }
+    try file.update("DELETE FROM bad_tokens WHERE at < ?", [before])
   }
 
   package func feedback(app: String, most: Int) throws -> [GoneToken] {
@@ -81,37 +78,38 @@ extension SQLiteQueue {
   }
 
   package func appState(_ name: String, app: String) throws -> String? {
-    try file.counting.read { database in
-      try String.fetchOne(
-        database.cachedStatement(sql: "SELECT text FROM app_state WHERE app = ? AND name = ?"),
-        arguments: [app, name])
-    }
+    try file.counting.read { try Self.state($0, name, app) }
   }
 
   package func replaceAppState(
     _ name: String, _ old: String?, by text: String, app: String
   ) throws -> Bool {
     try file.change { database in
-      let there = try String.fetchOne(
-        database, sql: "SELECT text FROM app_state WHERE app = ? AND name = ?",
-        arguments: [app, name])
-      guard there == old else { return false }
-      try database.execute(
-        sql: "INSERT OR REPLACE INTO app_state (app, name, text) VALUES (?, ?, ?)",
-        arguments: [app, name, text])
+      guard try Self.state(database, name, app) == old else { return false }
+      try Self.setState(database, name, text, app)
       return true
     }
   }
 
   package func setAppState(_ name: String, _ text: String?, app: String) throws {
     try file.change { database in
-      guard let text else {
-        return try database.execute(
-          sql: "DELETE FROM app_state WHERE app = ? AND name = ?", arguments: [app, name])
-      }
+      if let text { return try Self.setState(database, name, text, app) }
       try database.execute(
-        sql: "INSERT OR REPLACE INTO app_state (app, name, text) VALUES (?, ?, ?)",
-        arguments: [app, name, text])
+        sql: "DELETE FROM app_state WHERE app = ? AND name = ?", arguments: [app, name])
     }
+  }
+
+  static func state(_ database: Database, _ name: String, _ app: String) throws -> String? {
+    try String.fetchOne(
+      database.cachedStatement(sql: "SELECT text FROM app_state WHERE app = ? AND name = ?"),
+      arguments: [app, name])
+  }
+
+  static func setState(
+    _ database: Database, _ name: String, _ text: String, _ app: String
+  ) throws {
+    try database.execute(
+      sql: "INSERT OR REPLACE INTO app_state (app, name, text) VALUES (?, ?, ?)",
+      arguments: [app, name, text])
   }
 }

@@ -106,19 +106,7 @@ extension SQLiteQueue {
         """, values: [app] + paused
       ))
     return try waiting.reduce(0) { count, some in
-      let arguments = StatementArguments(some.values)
-      // Without a transaction that blocks others, because there are mostly none.
-      let isAnyThere = try file.read { database in
-        try Int.fetchOne(
-          database, sql: "SELECT 1 FROM entries WHERE \(some.condition) LIMIT 1",
-          arguments: arguments) == 1
-      }
-      guard isAnyThere else { return count }
-      return try file.change { database in
-        try database.execute(
-          sql: "UPDATE entries SET due = 1 WHERE \(some.condition)", arguments: arguments)
-        return count + database.changesCount
-      }
+      try count + makeDue(where: some.condition, StatementArguments(some.values))
     }
   }
 
@@ -161,14 +149,11 @@ extension SQLiteQueue {
     _ app: String, _ lane: Lane, waitingUntil due: Int64, upTo count: Int
   ) throws -> Int {
     guard count > 0, try next(app, lane, waitingFrom: due) == due else { return 0 }
-    return try file.change { database in
-      try database.execute(
-        sql: """
-          UPDATE entries SET due = 1 WHERE number IN (
-            SELECT number FROM entries WHERE \(Self.paced) AND due = ? ORDER BY number LIMIT ?)
-          """, arguments: [app, lane.rawValue, due, count])
-      return database.changesCount
-    }
+    return try file.update(
+      """
+      UPDATE entries SET due = 1 WHERE number IN (
+        SELECT number FROM entries WHERE \(Self.paced) AND due = ? ORDER BY number LIMIT ?)
+      """, [app, lane.rawValue, due, count])
   }
 
   func trimCampaigns(before: Int64) throws {
@@ -179,9 +164,6 @@ extension SQLiteQueue {
       try Int.fetchOne(database, sql: "SELECT 1 FROM \(old) LIMIT 1", arguments: [before]) == 1
     }
     guard isAnyThere else { return }
-    try file.change { database in
-      try database.execute(
-        sql: "DELETE FROM campaigns WHERE (app, campaign) IN \(old)", arguments: [before])
-    }
+    _ = try file.update("DELETE FROM campaigns WHERE (app, campaign) IN \(old)", [before])
   }
 }

@@ -55,15 +55,19 @@ extension SQLiteQueue {
       app = ? AND lane IN (\(SQLiteSchema.lanes)) AND worker IS NULL AND due > 0 AND due > ?
         AND due < \(now + ParkedTime.longestMS) AND due % 1000 = 999 AND deferrals > 0
       """
+    return try makeDue(where: parked, [app, now])
+  }
+
+  /// Makes entries due, and returns their number. Looks for them without a transaction that blocks
+  /// others, because there are mostly none.
+  func makeDue(where condition: String, _ arguments: StatementArguments) throws -> Int {
     let isAnyThere = try file.read { database in
-      try HotStatement.finds(database, "SELECT 1 FROM entries WHERE \(parked)", app, now)
+      try Int.fetchOne(
+        database, sql: "SELECT 1 FROM entries WHERE \(condition) LIMIT 1", arguments: arguments)
+        == 1
     }
     guard isAnyThere else { return 0 }
-    return try file.change { database in
-      try database.execute(
-        sql: "UPDATE entries SET due = 1 WHERE \(parked)", arguments: [app, now])
-      return database.changesCount
-    }
+    return try file.update("UPDATE entries SET due = 1 WHERE \(condition)", arguments)
   }
 
   static func hasSuspects(_ database: Database) throws -> Bool {
@@ -82,14 +86,10 @@ extension SQLiteQueue {
     let budget = try file.roomToRecord()
     return try file.change { database in
       // A worker with an expired lease gets no entries until it joins again.
-      guard
-        try Int.fetchOne(
-          database.cachedStatement(sql: "SELECT 1 FROM workers WHERE number = ?"),
-          arguments: [workerID.number]) == 1
-      else { return [] }
+      guard try Self.knows(workerID, database) else { return [] }
       var collected = ClaimedRows(left: room, budget: budget)
       var fresh: [(lane: Lane, places: Range<Int>)] = []
-      let lines = inOrder ? SQLiteLines(database, workerID.app) : nil
+      let lines = inOrder ? SQLiteLines(database: database, app: workerID.app) : nil
       let hasSuspects = try Self.hasSuspects(database)
       if hasSuspects {
         var suspects = try HotStatement(database, Self.suspects, workerID.app, now)
@@ -117,7 +117,7 @@ extension SQLiteQueue {
         database, "UPDATE entries SET worker = ?, deliveries = deliveries + 1 WHERE number",
         workerID.number, numbers: collected.numbers(except: fresh.map(\.places)))
       for (lane, places) in fresh {
-        try SQLiteClaims(database).add(
+        try SQLiteClaims(database: database).add(
           collected.entries[places.first!].number...collected.entries[places.last!].number, lane,
           workerID)
       }
@@ -159,11 +159,6 @@ private struct ClaimedRows {
   var entries: [Entry] = []
   /// The numbers of blocked entries.
   var blocked: [Int64] = []
-
-  init(left: Int, budget: Int64) {
-    self.left = left
-    self.budget = budget
-  }
 
   func numbers(except places: [Range<Int>]) -> [Int64] {
     entries.indices.filter { place in !places.contains { $0.contains(place) } }

@@ -3,9 +3,7 @@ import GRDB
 /// Claims of new entries, each of a range, because that changes none of their rows. Used within a
 /// transaction. A claimed entry that does not just end gets its worker written into its row.
 struct SQLiteClaims {
-  private let database: Database
-
-  init(_ database: Database) { self.database = database }
+  let database: Database
 
   /// New entries of app ?1 and lane ?2 after this number are free.
   static let last = """

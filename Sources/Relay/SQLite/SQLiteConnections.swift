@@ -6,11 +6,7 @@ extension SQLiteQueue {
   ) throws -> Int? {
     try file.change { database in
       // A worker with an expired lease gets no connections until it joins again.
-      guard
-        try Int.fetchOne(
-          database, sql: "SELECT 1 FROM workers WHERE number = ?", arguments: [workerID.number])
-          == 1
-      else { return nil }
+      guard try Self.knows(workerID, database) else { return nil }
       var (wants, others) = ([ConnectionQuotas.Want](), 0)
       let rows = try Row.fetchAll(
         database, sql: "SELECT worker, wanted, needed, held FROM connections WHERE app = ?",

@@ -34,11 +34,8 @@ extension SQLiteQueue {
             """, arguments: [number])
         try database.execute(
           sql: """
-            INSERT OR IGNORE INTO entries (app, id, token, tokens, channel, payload, topic, push_type,
-              priority, expiry, collapse_id, deadline, lane, campaign, traceparent, made, history)
-            SELECT app, id, token, tokens, channel, payload, topic, push_type,
-              priority, expiry, collapse_id, deadline, lane, campaign, traceparent, ?,
-              coalesce(history || char(10), '') || ?
+            INSERT OR IGNORE INTO entries (app, id, \(SQLiteSchema.content), made, history)
+            SELECT app, id, \(SQLiteSchema.content), ?, coalesce(history || char(10), '') || ?
             FROM dead WHERE number = ?
             """, arguments: [now, "\(TimeText.of(now)) \(DeadLetter.givenBack)", number])
         guard database.changesCount == 1 else {
@@ -107,10 +104,7 @@ extension SQLiteQueue {
   private func removeInParts(_ sql: String, _ time: Int64) throws -> Int {
     var total = 0
     while true {
-      let count = try file.change { database in
-        try database.execute(sql: sql, arguments: [time])
-        return database.changesCount
-      }
+      let count = try file.update(sql, [time])
       total += count
       if count == 0 { return total }
     }

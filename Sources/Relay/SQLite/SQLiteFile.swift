@@ -126,6 +126,16 @@ final class SQLiteFile: Sendable {
     }
   }
 
+  /// Runs a statement in a transaction. Returns the number of rows that it changed.
+  func update(
+    _ sql: String, _ arguments: StatementArguments, canWait: Bool = false
+  ) throws -> Int {
+    try change(canWait: canWait) { database in
+      try database.execute(sql: sql, arguments: arguments)
+      return database.changesCount
+    }
+  }
+
   func read<Value>(_ act: (Database) throws -> Value) throws -> Value {
     do {
       return try database.unsafeRead(act)
@@ -153,5 +163,4 @@ final class SQLiteFile: Sendable {
           + "restore that file, or restart the relay with the other one")
     }
   }
-
 }

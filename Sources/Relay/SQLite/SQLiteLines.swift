@@ -3,13 +3,8 @@ import GRDB
 /// The entries that wait for each device or channel of an app, in queue order. Used within a
 /// transaction. A trigger removes the rows of an entry.
 struct SQLiteLines {
-  private let database: Database
-  private let app: String
-
-  init(_ database: Database, _ app: String) {
-    self.database = database
-    self.app = app
-  }
+  let database: Database
+  let app: String
 
   /// Adds the entry to all of these lines. True if none of them has an earlier entry.
   func isFirst(_ entry: Int64, in targets: Set<String>) throws -> Bool {

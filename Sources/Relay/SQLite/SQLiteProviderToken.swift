@@ -23,15 +23,10 @@ extension SQLiteQueue {
           return (token, false)
         }
         let time = RelayClock.now
-        let maker = try String.fetchOne(
-          database, sql: "SELECT text FROM app_state WHERE app = '' AND name = ?",
-          arguments: [marker]
-        )
+        let maker = try Self.state(database, marker, "")
         let until = maker.flatMap { Int64($0.prefix { $0 != " " }) } ?? 0
         if until > time, until < time + Self.longestMS { return (nil, false) }
-        try database.execute(
-          sql: "INSERT OR REPLACE INTO app_state (app, name, text) VALUES ('', ?, ?)",
-          arguments: [marker, "\(time + makingMS) \(mark)"])
+        try Self.setState(database, marker, "\(time + makingMS) \(mark)", "")
         return (nil, true)
       }
       if let token { return token }

@@ -46,17 +46,14 @@ extension SQLiteQueue {
         try trimCampaigns(before: before)
         return total
       }
-      total += try file.change { database in
-        try database.execute(
-          sql: """
-            DELETE FROM outcomes WHERE number IN (
-              SELECT number FROM outcomes AS oldest
-              WHERE number > ? AND number <= ? AND at < ?
-                AND NOT EXISTS (SELECT 1 FROM dead WHERE number = oldest.entry)
-                AND NOT EXISTS (SELECT 1 FROM entries WHERE number = oldest.entry))
-            """, arguments: [from, last, before])
-        return database.changesCount
-      }
+      total += try file.update(
+        """
+        DELETE FROM outcomes WHERE number IN (
+          SELECT number FROM outcomes AS oldest
+          WHERE number > ? AND number <= ? AND at < ?
+            AND NOT EXISTS (SELECT 1 FROM dead WHERE number = oldest.entry)
+            AND NOT EXISTS (SELECT 1 FROM entries WHERE number = oldest.entry))
+        """, [from, last, before])
       from = last
     }
   }
@@ -80,7 +77,7 @@ private struct SQLiteRecord {
     _ database: Database, _ updates: ArraySlice<EntryUpdate>, by worker: Int64, at now: Int64
   ) throws {
     (self.database, self.updates, self.worker, self.now) = (database, updates, worker, now)
-    claims = SQLiteClaims(database)
+    claims = SQLiteClaims(database: database)
     for place in updates.indices where updates[place].isByOrder {
       let isHeld = try HotStatement.finds(
         database, "SELECT 1 FROM held WHERE \(Self.isHeld)",
@@ -159,10 +156,8 @@ private struct SQLiteRecord {
     case .dead(let line):
       try database.execute(
         sql: """
-          INSERT INTO dead (number, app, id, token, tokens, channel, payload, topic, push_type, priority,
-            expiry, collapse_id, deadline, lane, campaign, traceparent, made, deliveries, history, at)
-          SELECT number, app, id, token, tokens, channel, payload, topic, push_type, priority, expiry,
-            collapse_id, deadline, lane, campaign, traceparent, made, deliveries,
+          INSERT INTO dead (number, app, id, \(SQLiteSchema.content), made, deliveries, history, at)
+          SELECT number, app, id, \(SQLiteSchema.content), made, deliveries,
             coalesce(history || char(10), '') || ?, ?
           FROM entries WHERE \(Self.isHeld)
           """,

@@ -23,16 +23,13 @@ package enum SQLiteSchema {
 
     """
 
-  /// Creates what is missing.
-  static let tables = """
-    PRAGMA application_id = \(applicationID);
-    PRAGMA user_version = \(version);
+  /// The columns of an entry that a dead letter keeps too, without its app and ID.
+  static let content = """
+    token, tokens, channel, payload, topic, push_type, priority, expiry, collapse_id, deadline, lane,
+      campaign, traceparent
+    """
 
-    -- Entries to push. A producer fills in the columns up to traceparent, and due.
-    CREATE TABLE IF NOT EXISTS entries (
-      number INTEGER PRIMARY KEY AUTOINCREMENT,
-      app TEXT NOT NULL,
-      id TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND \(NewEntry.longestID)),
+  private static let contentColumns = """
       token TEXT,
       tokens TEXT,
       channel TEXT,
@@ -45,7 +42,20 @@ package enum SQLiteSchema {
       deadline INTEGER,
       lane TEXT NOT NULL DEFAULT '\(Lane.normal)',
       campaign TEXT,
-      traceparent TEXT,
+      traceparent TEXT
+    """
+
+  /// Creates what is missing.
+  static let tables = """
+    PRAGMA application_id = \(applicationID);
+    PRAGMA user_version = \(version);
+
+    -- Entries to push. A producer fills in the columns up to traceparent, and due.
+    CREATE TABLE IF NOT EXISTS entries (
+      number INTEGER PRIMARY KEY AUTOINCREMENT,
+      app TEXT NOT NULL,
+      id TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND \(NewEntry.longestID)),
+    \(contentColumns),
       made INTEGER NOT NULL DEFAULT (CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)),
       due INTEGER NOT NULL DEFAULT 0,
       worker INTEGER,
@@ -200,19 +210,7 @@ package enum SQLiteSchema {
       number INTEGER PRIMARY KEY,
       app TEXT NOT NULL,
       id TEXT NOT NULL,
-      token TEXT,
-      tokens TEXT,
-      channel TEXT,
-      payload TEXT NOT NULL,
-      topic TEXT,
-      push_type TEXT,
-      priority INTEGER,
-      expiry INTEGER,
-      collapse_id TEXT,
-      deadline INTEGER,
-      lane TEXT NOT NULL DEFAULT '\(Lane.normal)',
-      campaign TEXT,
-      traceparent TEXT,
+    \(contentColumns),
       made INTEGER NOT NULL,
       deliveries INTEGER NOT NULL,
       history TEXT,

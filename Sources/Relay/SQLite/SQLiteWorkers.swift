@@ -15,18 +15,16 @@ extension SQLiteQueue {
   }
 
   package func renew(_ workerID: WorkerID, at now: Int64) throws -> Bool {
-    try file.change(canWait: true) { database in
-      try database.execute(
-        sql: "UPDATE workers SET heard = ? WHERE number = ?", arguments: [now, workerID.number])
-      return database.changesCount == 1
-    }
+    try file.update(
+      "UPDATE workers SET heard = ? WHERE number = ?", [now, workerID.number], canWait: true) == 1
   }
 
   package func knows(_ workerID: WorkerID) throws -> Bool {
-    try file.read { database in
-      try HotStatement.finds(
-        database, "SELECT 1 FROM workers WHERE number = ?", workerID.number)
-    }
+    try file.read { try Self.knows(workerID, $0) }
+  }
+
+  static func knows(_ workerID: WorkerID, _ database: Database) throws -> Bool {
+    try HotStatement.finds(database, "SELECT 1 FROM workers WHERE number = ?", workerID.number)
   }
 
   package func leave(_ workerID: WorkerID, line: String, at now: Int64) throws {
@@ -75,17 +73,6 @@ extension SQLiteQueue {
     return count
   }
 
-  package func isServed(_ app: String, since time: Int64) throws -> Bool {
-    try file.read { database in
-      var workers = try HotStatement(
-        database, "SELECT number FROM workers WHERE app = ? AND heard >= ?", app, time)
-      while try workers.step() {
-        if locks.isTaken(workers.int(0)) { return true }
-      }
-      return false
-    }
-  }
-
   package func workers(app: String, at now: Int64) throws -> [RegisteredWorker] {
     try file.counting.read { database in
       try Row.fetchAll(
@@ -105,7 +92,7 @@ extension SQLiteQueue {
   private func release(
     _ database: Database, _ worker: Int64, isAlone: Bool, at now: Int64, _ line: String
   ) throws -> Int {
-    try SQLiteClaims(database).end(of: worker)
+    try SQLiteClaims(database: database).end(of: worker)
     // An entry with many devices that got some responses makes progress, and is not to blame
     // either.
     let isToBlame =

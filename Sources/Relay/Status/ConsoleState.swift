@@ -1,4 +1,3 @@
-import Foundation
 import JSON
 
 /// What the page shows, as JSON. Times are UNIX milliseconds, and numbers of devices unless a name
@@ -117,12 +116,7 @@ struct ConsoleState: Encodable {
   var problems: [Problem]
   var apps: [App]
 
-  var json: String {
-    let encoder = JSONEncoder()
-    encoder.keyEncodingStrategy = .convertToSnakeCase
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
-  }
+  var json: String { (try? EncodedJSON.of(self)) ?? "{}" }
 }
 
 extension StatusServer.Response {

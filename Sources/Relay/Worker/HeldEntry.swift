@@ -93,11 +93,15 @@ final class HeldEntry {
   }
 
   /// Gives this outcome to all notifications without one, from this position on.
-  func endRest(_ kind: PushOutcome.Kind, from first: Int = 0, because reason: String) {
-    for position in first..<count where !resolved.contains(position) {
+  func endRest(
+    _ kind: PushOutcome.Kind, from first: Int = 0, because reason: String, isByOrder: Bool = false
+  ) {
+    for position in first..<max(first, count) where !resolved.contains(position) {
       self.end(
         at: position,
-        PushOutcome(position: position, token: token(at: position), kind: kind, reason: reason))
+        PushOutcome(
+          position: position, token: token(at: position), kind: kind, reason: reason,
+          isByOrder: isByOrder))
     }
   }
 
@@ -105,14 +109,9 @@ final class HeldEntry {
   func cancel() {
     isCancelled = true
     let mayBeSent = entry.deliveries - entry.deferrals > 1
-    for position in cursor..<max(cursor, count) where !resolved.contains(position) {
-      end(
-        at: position,
-        PushOutcome(
-          position: position, token: token(at: position), kind: mayBeSent ? .unknown : .cancelled,
-          reason: mayBeSent ? "it may have been sent before it was cancelled" : "",
-          isByOrder: true))
-    }
+    endRest(
+      mayBeSent ? .unknown : .cancelled, from: cursor,
+      because: mayBeSent ? "it may have been sent before it was cancelled" : "", isByOrder: true)
     cursor = count
   }
 

@@ -482,10 +482,6 @@ final class MemoryQueue: QueueEngine {
     }
   }
 
-  func isServed(_ app: String, since time: Int64) -> Bool {
-    state.withLock { $0.workers.values.contains { $0.app == app && $0.heard >= time } }
-  }
-
   func workers(app: String, at now: Int64) -> [RegisteredWorker] {
     state.withLock { state in
       state.workers.filter { $0.value.app == app }.sorted { $0.key < $1.key }.map {

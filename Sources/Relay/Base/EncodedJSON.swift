@@ -1,0 +1,11 @@
+import Foundation
+
+/// A value as JSON, with names in snake case.
+package enum EncodedJSON {
+  package static func of(_ value: some Encodable) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.keyEncodingStrategy = .convertToSnakeCase
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return String(decoding: try encoder.encode(value), as: UTF8.self)
+  }
+}
