@@ -31,7 +31,7 @@ import Testing
     DispatchQueue.concurrentPerform(iterations: 8) { part in
       for number in 0..<count / 8 {
         queue.add([Self.entry("\(part)-\(number)")]) { taking in
-          guard case .taken(true) = taking else { return }
+          guard (try? taking.get().isNew) == true else { return }
           taken.withLock { $0 += 1 }
         }
       }
@@ -45,8 +45,8 @@ import Testing
     let queue = ListenerQueue(try place.open(), log: Logger(label: "listeners"))
     let said = Mutex<[String: Int]>([:])
     func add(_ name: String, _ ids: [String]) {
-      queue.add(whole: ids.map { Self.entry($0) }) { result in
-        said.withLock { $0[name] = (try? result.get()) ?? -1 }
+      queue.add(ids.map { Self.entry($0) }, isWhole: true) { taking in
+        said.withLock { $0[name] = (try? taking.get().added) ?? -1 }
       }
     }
     // All are given before the queue starts. Entries that belong to no batch share a transaction.
@@ -80,8 +80,8 @@ import Testing
       queue.add(ids.map { Self.entry($0) }) { taking in
         let text =
           switch taking {
-          case .taken(let isNew): isNew ? "new" : "known"
-          case .failed: "failed"
+          case .success(let taken): taken.isNew ? "new" : "known"
+          case .failure: "failed"
           }
         said.withLock { $0[name] = text }
       }
@@ -100,7 +100,7 @@ import Testing
       NewEntry(app: "shop", id: "d", payload: "{}"), Self.entry(""), Self.entry("a\0b"),
     ] {
       queue.add([entry]) { taking in
-        if case .failed(let error) = taking { said.withLock { $0.append("\(error)") } }
+        if case .failure(let error) = taking { said.withLock { $0.append("\(error)") } }
       }
     }
     #expect(said.withLock { $0.count } == 3)
@@ -111,7 +111,7 @@ import Testing
     queue.start()
     queue.end()
     let isFailed = Mutex(false)
-    queue.add([Self.entry("a")]) { if case .failed = $0 { isFailed.withLock { $0 = true } } }
+    queue.add([Self.entry("a")]) { if case .failure = $0 { isFailed.withLock { $0 = true } } }
     #expect(isFailed.withLock { $0 })
   }
 

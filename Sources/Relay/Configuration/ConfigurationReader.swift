@@ -14,8 +14,7 @@ package enum ConfigurationReader {
       let reason =
         FileManager.default.fileExists(atPath: file)
         ? "it is not UTF-8, or not readable" : "the file does not exist"
-      throw ConfigurationFault(
-        file: file, line: 0, key: "", message: "cannot be read: \(reason)")
+      throw ConfigurationFault(file: file, line: 0, message: "cannot be read: \(reason)")
     }
   }
 
@@ -39,7 +38,7 @@ package enum ConfigurationReader {
     let root = try node(of: text, file: file)
     guard let root, root.mapping != nil else {
       throw ConfigurationFault(
-        file: file, line: root?.mark?.line ?? 1, key: "",
+        file: file, line: root?.mark?.line ?? 1,
         message: "expected keys and values, such as 'apps:'")
     }
     return try ConfigurationSection(root, file: file, path: "")
@@ -58,7 +57,7 @@ package enum ConfigurationReader {
     switch error {
     case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
       .composer(_, let problem, let mark, _):
-      return ConfigurationFault(file: file, line: mark.line, key: "", message: problem)
+      return ConfigurationFault(file: file, line: mark.line, message: problem)
     case .duplicatedKeysInMapping(let duplicates, let context):
       return ConfigurationFault(
         file: file, line: context.mark.line,
@@ -67,9 +66,9 @@ package enum ConfigurationReader {
       // The text up to the unreadable part.
       let before = Array(yaml.unicodeScalars.prefix(offset ?? 0))
       return ConfigurationFault(
-        file: file, line: 1 + before.count { $0 == "\n" }, key: "", message: problem)
+        file: file, line: 1 + before.count { $0 == "\n" }, message: problem)
     default:
-      return ConfigurationFault(file: file, line: 0, key: "", message: "\(error)")
+      return ConfigurationFault(file: file, line: 0, message: "\(error)")
     }
   }
 

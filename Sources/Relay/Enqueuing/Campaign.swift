@@ -31,7 +31,7 @@ package struct Campaign {
 
   package init(file: String) throws {
     guard let node = try ConfigurationReader.node(of: try TextFile.read(file), file: file) else {
-      throw ConfigurationFault(file: file, line: 1, key: "", message: "is empty")
+      throw ConfigurationFault(file: file, line: 1, message: "is empty")
     }
     let section = try ConfigurationSection(node, file: file, path: "")
     app = try section.text("app")
@@ -126,17 +126,7 @@ package struct Campaign {
         throw RelayFault("\(name) contains a control character: \(JSONLiteral.string(text))")
       }
     }
-    if let priority = entry.priority, !PushLimits.priorities.contains(priority) {
-      throw RelayFault("priority is 10, 5 or 1, not \(priority)")
-    }
-    if let pushType = entry.pushType, PushLimits.pushTypes[pushType] == nil {
-      throw RelayFault("there is no push type '\(pushType)'")
-    }
-    if let collapseID = entry.collapseID, collapseID.utf8.count > PushLimits.longestCollapseID {
-      throw RelayFault(
-        "collapse_id has \(collapseID.utf8.count) bytes; the limit is \(PushLimits.longestCollapseID)"
-      )
-    }
+    if let fault = PushLimits.fault(in: entry) { throw RelayFault(fault.message) }
     for (name, time) in [("expiry", entry.expiry), ("deadline", entry.deadline)] {
       guard time ?? 0 >= 0 else { throw RelayFault("\(name) is negative") }
     }

@@ -1,4 +1,3 @@
-import Client
 import CSV
 import Foundation
 
@@ -93,13 +92,7 @@ package final class DeviceLines {
 
   /// The error in a token; nil if it is valid.
   static func fault(ofToken text: String) -> String? {
-    if let wrong = severalTokens(in: text) { return wrong }
-    do {
-      _ = try DeviceToken.hex(Array(text.utf8))
-      return nil
-    } catch {
-      return error.message
-    }
+    severalTokens(in: text) ?? PushLimits.fault(ofToken: text)
   }
 
   private static func severalTokens(in text: String) -> String? {

@@ -5,21 +5,22 @@ import Synchronization
 /// Puts notifications of the listeners into the queue. Notifications that arrive during a
 /// transaction go into the next one, so that many connections share the time of a disk write.
 package final class ListenerQueue: @unchecked Sendable {
-  /// The result of a submission.
-  package enum Taking: Sendable {
-    /// All of it is in the queue, and survives a kill. Unless `isNew`, some IDs may have been
-    /// known, and were skipped.
-    case taken(isNew: Bool)
-    /// No entry of it is in the queue.
-    case failed(any Error)
+  /// All entries of a submission are in the queue, and survive a kill.
+  package struct Taken: Sendable {
+    /// How many entries the transaction added, those of other submissions included.
+    package var added: Int
+    /// Otherwise some IDs may have been known, and were skipped.
+    package var isNew: Bool
   }
+
+  /// After a failure no entry of the submission is in the queue.
+  package typealias Taking = Result<Taken, any Error>
 
   private struct Submission {
     var entries: [NewEntry]
     /// It has its own transaction.
-    var isWhole = false
-    /// Gets how many entries the transaction added too.
-    var done: @Sendable (Taking, _ added: Int) -> Void
+    var isWhole: Bool
+    var done: @Sendable (Taking) -> Void
   }
 
   /// With more entries waiting, the queue is too slow, and new ones are refused.
@@ -43,13 +44,10 @@ package final class ListenerQueue: @unchecked Sendable {
   }
 
   package func start() {
-    let thread = Thread { [self] in
+    Thread.begin("listeners", stackBytes: 1 << 20) { [self] in
       work()
       ended.signal()
     }
-    thread.name = "listeners"
-    thread.stackSize = 1 << 20
-    thread.start()
   }
 
   /// Returns once all submissions are queued.
@@ -61,41 +59,21 @@ package final class ListenerQueue: @unchecked Sendable {
     ended.wait()
   }
 
-  /// The entries may belong to several apps. `done` is called exactly once, usually on the queue's
-  /// thread.
-  package func add(_ entries: [NewEntry], _ done: @escaping @Sendable (Taking) -> Void) {
-    add(Submission(entries: entries) { taking, _ in done(taking) })
-  }
-
-  /// Adds entries in their own transaction. `done` is called exactly once, with the number of
-  /// entries that were not known.
+  /// The entries may belong to several apps. With `isWhole` they have their own transaction. `done` is
+  /// called exactly once, usually on the queue's thread.
   package func add(
-    whole entries: [NewEntry], _ done: @escaping @Sendable (Result<Int, any Error>) -> Void
+    _ entries: [NewEntry], isWhole: Bool = false, _ done: @escaping @Sendable (Taking) -> Void
   ) {
-    add(
-      Submission(entries: entries, isWhole: true) { taking, added in
-        switch taking {
-        case .taken: done(.success(added))
-        case .failed(let error): done(.failure(error))
-        }
-      })
-  }
-
-  private func add(_ submission: Submission) {
-    func refuse(_ taking: Taking) { submission.done(taking, 0) }
-    if let fault = submission.entries.lazy.compactMap(\.fault).first {
-      return refuse(.failed(fault))
-    }
+    if let fault = entries.lazy.compactMap(\.fault).first { return done(.failure(fault)) }
     change.lock()
     guard !isEnding, waiting < Self.mostWaiting else {
       let isEnding = isEnding
       change.unlock()
-      guard !isEnding else { return refuse(.failed(RelayFault("the relay stops"))) }
-      let fault = RelayFault("it is slower than the incoming notifications")
-      return refuse(failed(fault).taking)
+      if isEnding { return done(.failure(RelayFault("the relay stops"))) }
+      return done(failed(RelayFault("it is slower than the incoming notifications")))
     }
-    submissions.append(submission)
-    waiting += submission.entries.count
+    submissions.append(Submission(entries: entries, isWhole: isWhole, done: done))
+    waiting += entries.count
     change.signal()
     change.unlock()
   }
@@ -104,35 +82,32 @@ package final class ListenerQueue: @unchecked Sendable {
     while let submissions = next() {
       let all = submissions.count == 1 ? submissions[0].entries : submissions.flatMap(\.entries)
       do {
-        let added = try queue.enqueue(all, at: RelayClock.now)
+        let taken = try enqueue(all)
         if warning.isOver() { log.notice("notifications are queued again") }
         // The queue does not report which entries were known, so any of them may have been.
-        for submission in submissions {
-          submission.done(.taken(isNew: added == all.count), added)
-        }
+        for submission in submissions { submission.done(.success(taken)) }
       } catch {
         // The error may concern a single submission, so each is tried alone.
         for submission in submissions {
-          let (taking, added) = submissions.count == 1 ? failed(error) : alone(submission)
-          submission.done(taking, added)
+          submission.done(submissions.count == 1 ? failed(error) : alone(submission))
         }
       }
     }
   }
 
-  private func alone(_ submission: Submission) -> (taking: Taking, added: Int) {
-    do {
-      let added = try queue.enqueue(submission.entries, at: RelayClock.now)
-      return (.taken(isNew: added == submission.entries.count), added)
-    } catch {
-      return failed(error)
-    }
+  private func alone(_ submission: Submission) -> Taking {
+    do { return .success(try enqueue(submission.entries)) } catch { return failed(error) }
   }
 
-  private func failed(_ error: any Error) -> (taking: Taking, added: Int) {
+  private func enqueue(_ entries: [NewEntry]) throws -> Taken {
+    let added = try queue.enqueue(entries, at: RelayClock.now)
+    return Taken(added: added, isNew: added == entries.count)
+  }
+
+  private func failed(_ error: any Error) -> Taking {
     let text = "notifications cannot be queued: \(error)"
     if warning.isDue(text) { log.warning("\(text)") }
-    return (.failed(error), 0)
+    return .failure(error)
   }
 
   /// Waits for submissions; nil at the end.

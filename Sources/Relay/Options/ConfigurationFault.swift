@@ -6,7 +6,7 @@ package struct ConfigurationFault: Error, CustomStringConvertible, Equatable {
   /// Counts from 1; 0 for the whole file.
   package var line: Int
   /// For example "apps.shop.limits.window"; empty for the whole file.
-  package var key: String
+  package var key = ""
   package var message: String
 
   package var description: String {

@@ -32,7 +32,7 @@ package final class BinaryListener: RelayListener {
       for line in tls.warnings { logger.warning("\(line)") }
       context = BinaryListenerContext(
         relay, try ListenerClients(listener), tls.context, listener, logger)
-      bound = try Self.listen(listener, context, group, relay.sockets)
+      bound = try Self.listen(context, group)
     } catch {
       try? group.syncShutdownGracefully()
       throw RelayFault("listeners.\(listener.name): \(error)")
@@ -43,15 +43,14 @@ package final class BinaryListener: RelayListener {
   }
 
   private static func listen(
-    _ listener: BinaryListenerConfiguration, _ context: BinaryListenerContext,
-    _ group: MultiThreadedEventLoopGroup, _ sockets: PassedSockets
+    _ context: BinaryListenerContext, _ group: MultiThreadedEventLoopGroup
   ) throws -> [[any Channel]] {
+    let listener = context.configuration
     var limits = FrameRules(legacyPayloadMax: listener.payloadMax)
     limits.framedPayloadMax = listener.payloadMax
     let rules = limits
     let gateway = try listen(
-      listener.host, listener.port, "listeners.\(listener.name).port", listener.portFile, context,
-      group, sockets
+      listener.port, "listeners.\(listener.name).port", listener.portFile, context, group
     ) { channel, logger in
       let connection = ListenerConnection(context, logger: logger)
       let handlers: [any ChannelHandler] = [
@@ -62,8 +61,7 @@ package final class BinaryListener: RelayListener {
     }
     guard let port = listener.feedbackPort else { return [gateway] }
     let feedback = try listen(
-      listener.host, port, "listeners.\(listener.name).feedback_port", listener.feedbackPortFile,
-      context, group, sockets
+      port, "listeners.\(listener.name).feedback_port", listener.feedbackPortFile, context, group
     ) { channel, logger in
       let handlers: [any ChannelHandler] = [
         ReadingWitness(), try OpenSSLServerHandler(context.tls), HandshakeDeadline(),
@@ -75,9 +73,8 @@ package final class BinaryListener: RelayListener {
   }
 
   private static func listen(
-    _ host: String, _ port: ListeningPort, _ setting: String, _ portFile: String?,
-    _ context: BinaryListenerContext,
-    _ group: MultiThreadedEventLoopGroup, _ sockets: PassedSockets,
+    _ port: ListeningPort, _ setting: String, _ portFile: String?,
+    _ context: BinaryListenerContext, _ group: MultiThreadedEventLoopGroup,
     _ addHandlers: @escaping @Sendable (any Channel, Logger) throws -> Void
   ) throws -> [any Channel] {
     let bootstrap = ServerBootstrap(group: group)
@@ -101,8 +98,10 @@ package final class BinaryListener: RelayListener {
       }
     let bound: [any Channel]
     switch port {
-    case .systemd(let name): bound = try sockets.named(name).map { try bootstrap.listen(on: $0) }
+    case .systemd(let name):
+      bound = try context.relay.sockets.named(name).map { try bootstrap.listen(on: $0) }
     case .number(let port):
+      let host = context.configuration.host
       do {
         bound = [try bootstrap.bind(host: host, port: port).wait()]
       } catch let error as IOError {

@@ -44,21 +44,16 @@ final class FeedbackConnection: FeedbackDelegate {
     }
     let (engine, app, logger, channel) = (listener.relay.engine, app, logger, context.channel)
     let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-    return listener.feedback.take(app, channel).flatMap {
-      let promise = channel.eventLoop.makePromise(of: [GoneToken].self)
-      guard channel.isActive else {
-        promise.fail(Fault())
-        return promise.futureResult
-      }
-      Self.threads.async {
+    return listener.feedback.take(app, channel).flatMap { () -> EventLoopFuture<[GoneToken]> in
+      guard channel.isActive else { return channel.eventLoop.makeFailedFuture(Fault()) }
+      return Self.threads.asyncWithFuture(eventLoop: channel.eventLoop) {
         do {
-          promise.succeed(try engine.feedback(app: app, most: Self.most))
+          return try engine.feedback(app: app, most: Self.most)
         } catch {
           logger.error("feedback cannot be read: \(error)")
-          promise.fail(error)
+          throw error
         }
       }
-      return promise.futureResult
     }.map { devices in
       if devices.count == Self.most {
         logger.notice(

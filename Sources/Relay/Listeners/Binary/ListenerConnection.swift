@@ -200,11 +200,11 @@ final class ListenerConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
     on loop: any EventLoop
   ) {
     switch taking {
-    case .taken:
+    case .success:
       queuedIdentifier = identifier
       listener.figures.addQueued(batch.count)
       listener.relay.look(batch[0].app)
-    case .failed:
+    case .failure:
       // A client that is gone gets no error packet, and relies on everything it wrote. A
       // half-closed client may do the same: most programs only write.
       let isGone = context == nil || hasClientEnded

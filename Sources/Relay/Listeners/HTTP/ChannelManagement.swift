@@ -15,16 +15,12 @@ struct ManagementRequest: Sendable {
   var wish: Wish
   var app: AppConfiguration
   var bundle: String
+}
 
-  init(_ wish: Wish, app: AppConfiguration, bundle: String) {
-    self.wish = wish
-    self.app = app
-    self.bundle = bundle
-  }
-
+extension ManagementRequest {
   init(_ request: ListenerRequest, app: AppConfiguration, bundle: String) throws(ListenerResponse) {
     if request.method == "POST" {
-      self.init(.create(storage: try Self.storage(request.body)), app: app, bundle: bundle)
+      self.init(wish: .create(storage: try Self.storage(request.body)), app: app, bundle: bundle)
       return
     }
     guard let id = request.header("apns-channel-id"), !id.isEmpty else {
@@ -34,7 +30,7 @@ struct ManagementRequest: Sendable {
       throw .refusal(400, "BadChannelId", "apns-channel-id is not base64")
     }
     self.init(
-      request.method == "GET" ? .describe(id) : .delete(id), app: app, bundle: bundle)
+      wish: request.method == "GET" ? .describe(id) : .delete(id), app: app, bundle: bundle)
   }
 
   private static func storage(_ body: [UInt8]) throws(ListenerResponse) -> UInt32 {
@@ -142,23 +138,19 @@ final class ChannelManagement: Sendable {
         return .refusal(502, "Unknown", "the description of the channel is unknown to this relay")
       }
       return .json(
-        "{\"message-storage-policy\":\(said.storage),\"push-type\":\"LiveActivity\"}")
+        200, "{\"message-storage-policy\":\(said.storage),\"push-type\":\"LiveActivity\"}")
     case .delete(let id):
       try service.delete(id)
       return ListenerResponse(204)
     case .list:
       var ids: [String] = []
       try service.list { ids.append(JSONLiteral.string($0)) }
-      return .json("{\"channels\":[\(ids.joined(separator: ","))]}")
+      return .json(200, "{\"channels\":[\(ids.joined(separator: ","))]}")
     }
   }
 }
 
 extension ListenerResponse {
-  fileprivate static func json(_ body: String) -> Self {
-    Self(200, headers: ["content-type": "application/json"], body: body)
-  }
-
   fileprivate func withRequest(_ id: String) -> Self {
     id.isEmpty ? self : with("apns-request-id", id)
   }

@@ -1,4 +1,3 @@
-import Client
 import Foundation
 import JSON
 
@@ -35,9 +34,7 @@ struct EntryBatch: Sendable {
       if let index { members.append("\"index\":\(index)") }
       if let field { members.append("\"field\":\(JSONLiteral.string(field))") }
       members += ["\"message\":\(JSONLiteral.string(message))", "\"added\":0"]
-      return ListenerResponse(
-        400, headers: ["content-type": "application/json"],
-        body: "{\(members.joined(separator: ","))}")
+      return .json(400, "{\(members.joined(separator: ","))}")
     }
   }
 
@@ -52,9 +49,7 @@ struct EntryBatch: Sendable {
 
   /// The response once they are in the queue.
   static func response(added: Int, known: Int) -> ListenerResponse {
-    ListenerResponse(
-      added > 0 ? 201 : 200, headers: ["content-type": "application/json"],
-      body: "{\"added\":\(added),\"known\":\(known)}")
+    .json(added > 0 ? 201 : 200, "{\"added\":\(added),\"known\":\(known)}")
   }
 
   func entries() throws(Fault) -> [NewEntry] {
@@ -220,26 +215,14 @@ private struct EntryReader {
       guard owners.contains(where: { $0.name == app.name }) || owners.isEmpty && app.topic == nil
       else { throw Fault(field: "topic", message: "'\(topic.prefix(255))' is not the app's") }
     }
-    if let type = entry.pushType {
-      guard PushLimits.pushTypes[type] != nil else {
-        throw Fault(field: "push_type", message: "there is no push type '\(type.prefix(40))'")
-      }
-      guard entry.channel == nil || type == "liveactivity" else {
+    if let fault = PushLimits.fault(in: entry) {
+      throw Fault(field: fault.field, message: fault.message)
+    }
+    if entry.channel != nil {
+      guard entry.pushType ?? "liveactivity" == "liveactivity" else {
         throw Fault(field: "push_type", message: "a broadcast has the push type liveactivity")
       }
-    }
-    if let priority = entry.priority, !PushLimits.priorities.contains(priority) {
-      throw Fault(field: "priority", message: "priority is 10, 5 or 1, not \(priority)")
-    }
-    if let collapse = entry.collapseID {
-      guard collapse.utf8.count <= PushLimits.longestCollapseID else {
-        throw Fault(
-          field: "collapse_id",
-          message:
-            "collapse_id has \(collapse.utf8.count) bytes; the limit is \(PushLimits.longestCollapseID)"
-        )
-      }
-      guard entry.channel == nil else {
+      guard entry.collapseID == nil else {
         throw Fault(field: "collapse_id", message: "a broadcast has no collapse_id")
       }
     }
@@ -266,10 +249,8 @@ private struct EntryReader {
     switch (entry.token, entry.tokens, entry.channel) {
     case (let token?, nil, nil):
       try checkPayload(entry.payload.utf8.count)
-      do throws(LibraryError) {
-        _ = try DeviceToken.hex(Array(token.utf8))
-      } catch {
-        throw Fault(field: "token", message: error.message)
+      if let fault = PushLimits.fault(ofToken: token) {
+        throw Fault(field: "token", message: fault)
       }
     case (nil, nil, let channel?):
       try checkPayload(entry.payload.utf8.count)
@@ -302,10 +283,8 @@ private struct EntryReader {
         throw fault(error.description)
       }
       try checkPayload(count)
-      do throws(LibraryError) {
-        _ = try DeviceToken.hex(Array(targets.token(at: position).text.utf8))
-      } catch {
-        throw fault(error.message)
+      if let words = PushLimits.fault(ofToken: targets.token(at: position).text) {
+        throw fault(words)
       }
     }
   }

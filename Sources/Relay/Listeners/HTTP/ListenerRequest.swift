@@ -1,7 +1,7 @@
 import JSON
 
 /// A request as a listener received it.
-package struct ListenerRequest: Equatable, Sendable {
+package struct ListenerRequest: Sendable {
   package var method: String
   /// The path with its query, if any.
   package var target: String
@@ -21,11 +21,6 @@ package struct ListenerRequest: Equatable, Sendable {
     self.headers = headers
     self.body = body
     self.version = version
-  }
-
-  package static func == (one: Self, other: Self) -> Bool {
-    one.method == other.method && one.target == other.target && one.body == other.body
-      && one.headers.elementsEqual(other.headers) { $0 == $1 }
   }
 
   /// The value of the first header field with this name.
@@ -74,9 +69,11 @@ package struct ListenerResponse: Error, Equatable, Sendable {
     var members = ["\"reason\":\(JSONLiteral.string(reason))"]
     if let timestampMS { members.append("\"timestamp\":\(timestampMS)") }
     if let message { members.append("\"message\":\(JSONLiteral.string(message))") }
-    return Self(
-      status, headers: ["content-type": "application/json"],
-      body: "{\(members.joined(separator: ","))}")
+    return .json(status, "{\(members.joined(separator: ","))}")
+  }
+
+  static func json(_ status: Int, _ body: String) -> Self {
+    Self(status, headers: ["content-type": "application/json"], body: body)
   }
 
   func with(_ name: String, _ value: String) -> Self {

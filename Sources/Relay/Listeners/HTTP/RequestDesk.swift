@@ -155,10 +155,10 @@ final class RequestDesk: Sendable {
     }
     relay.queue.add([entry]) { taking in
       switch taking {
-      case .taken(let isNew):
+      case .success(let taken):
         relay.look(app)
-        relay.waits.queued(app: app, id: id, number, isNew: isNew, forMS: answering.waitMS)
-      case .failed(let error):
+        relay.waits.queued(app: app, id: id, number, isNew: taken.isNew, forMS: answering.waitMS)
+      case .failure(let error):
         guard relay.waits.forget(app: app, id: id, number) else { return }
         answer(Self.unqueued(error))
       }
@@ -176,11 +176,11 @@ final class RequestDesk: Sendable {
     }
     guard !entries.isEmpty else { return answer(EntryBatch.response(added: 0, known: 0)) }
     let (relay, app) = (relay, batch.app.name)
-    relay.queue.add(whole: entries) { result in
-      switch result {
-      case .success(let added):
+    relay.queue.add(entries, isWhole: true) { taking in
+      switch taking {
+      case .success(let taken):
         relay.look(app)
-        answer(EntryBatch.response(added: added, known: entries.count - added))
+        answer(EntryBatch.response(added: taken.added, known: entries.count - taken.added))
       case .failure(let error): answer(Self.unqueued(error))
       }
     }

@@ -1,5 +1,3 @@
-import Client
-import CAPNS
 import Foundation
 
 /// Parses Apple's requests as APNs does: a request that APNs would reject by itself never reaches
@@ -51,7 +49,7 @@ struct RequestRules {
     case (4, "1") where parts[1] == "apps" && parts[3] == "all-channels":
       try Self.method(request, ["GET"])
       return .channels(
-        ManagementRequest(.list, app: try app(request, bundle: parts[2]), bundle: parts[2]))
+        ManagementRequest(wish: .list, app: try app(request, bundle: parts[2]), bundle: parts[2]))
     case (4, "v1") where parts[1] == "apps" && parts[3] == "entries":
       try Self.method(request, ["POST"])
       return .entries(try batch(request, for: parts[2]))
@@ -92,10 +90,8 @@ struct RequestRules {
 
   private func push(_ request: ListenerRequest, token: String) throws(ListenerResponse) -> NewEntry
   {
-    do {
-      _ = try DeviceToken.hex(Array(token.utf8))
-    } catch {
-      throw .refusal(400, "BadDeviceToken", error.message)
+    if let fault = PushLimits.fault(ofToken: token) {
+      throw .refusal(400, "BadDeviceToken", fault)
     }
     let topic = request.header("apns-topic")
     let app = try app(request, topic: topic)
