@@ -159,9 +159,8 @@ struct Run: ParsableCommand {
     process_end_at_abort()
     let sockets = PassedSockets()
     let signals = RelaySignals()
-    let level = Logger.Level(rawValue: wanted.log.level.rawValue) ?? .info
-    let log = Logger(label: "apns-relay") {
-      RelayLog(label: $0, level: level, isJSON: wanted.log.format == .json)
+    let log = Logger(label: "apns-relay") { _ in
+      RelayLog(level: wanted.log.level, isJSON: wanted.log.format == .json)
     }
     do {
       try RelayDaemon(

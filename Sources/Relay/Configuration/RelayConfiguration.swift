@@ -1,12 +1,10 @@
 import HTTPServer
+import Logging
 
 /// A relay's configuration. Its keys, with their ranges and meanings, are in the `options` of each
 /// structure.
 package struct RelayConfiguration: Equatable, Sendable {
   package enum LogFormat: String, CaseIterable, Sendable { case json, text }
-  package enum LogLevel: String, CaseIterable, Sendable {
-    case trace, debug, info, notice, warning, error, critical
-  }
 
   package struct Queue: Equatable, Sendable {
     var locations: QueueLocations
@@ -103,7 +101,7 @@ package struct RelayConfiguration: Equatable, Sendable {
   }
 
   package struct Log: Equatable, Sendable {
-    package var level = LogLevel.info
+    package var level = Logger.Level.info
     package var format = LogFormat.json
 
     static let options: [RelayOption<Self>] = [

@@ -25,7 +25,7 @@ package enum ConfigurationTrial {
         let credentials = try RelayCredentials(app, queue: queue, log: nil)
         try credentials.tryToken()
         _ = try ServiceSession(app, credentials, log: nil)
-        let service = ServiceTrial(app, credentials)
+        let service = ServiceTrial(app: app, credentials: credentials)
         if extent >= .connection { try service.connect() }
         if extent >= .push { try service.push() }
       } catch {

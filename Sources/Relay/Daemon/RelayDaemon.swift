@@ -224,7 +224,7 @@ package final class RelayDaemon: @unchecked Sendable {
       let silent = all.filter { !isAlive($0.figures) }.map(\.app)
       return silent.isEmpty
         ? StatusServer.Response(body: "ok\n")
-        : StatusServer.Response(status: 503, body: "hangs: \(silent.joined(separator: ", "))\n")
+        : .refusal(503, "hangs: \(silent.joined(separator: ", "))")
     case "/readyz":
       var faults = all.flatMap { one in
         [one.figures.problem, one.figures.disagreement].compactMap { $0 }

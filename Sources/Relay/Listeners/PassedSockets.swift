@@ -82,26 +82,7 @@ package struct ListeningSocket: Sendable {
   }
 
   /// The address and the port; nil for a UNIX socket.
-  var address: (host: String, port: Int)? {
-    var address = sockaddr_storage()
-    var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
-    var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
-    var port = [CChar](repeating: 0, count: Int(NI_MAXSERV))
-    let known = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        getsockname(descriptor, $0, &size) == 0
-          && [AF_INET, AF_INET6].contains(CInt($0.pointee.sa_family))
-          && getnameinfo(
-            $0, size, &host, socklen_t(host.count), &port, socklen_t(port.count),
-            NI_NUMERICHOST | NI_NUMERICSERV) == 0
-      }
-    }
-    return known ? (Self.text(host), Int(Self.text(port)) ?? 0) : nil
-  }
-
-  private static func text(_ bytes: [CChar]) -> String {
-    bytes.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-  }
+  var address: (host: String, port: Int)? { SocketName.of(descriptor, getsockname) }
 }
 
 extension ServerBootstrap {

@@ -100,7 +100,7 @@ final class Console: Sendable {
 
   /// Remembers response times, and the workers' problems, while nobody looks, until the process ends.
   func start() {
-    let thread = Thread { [self] in
+    Thread.begin("console") { [self] in
       while true {
         let (now, all) = (RelayClock.now, apps())
         for one in all { times.note(one.app, session: one.figures.session, at: now) }
@@ -110,9 +110,6 @@ final class Console: Sendable {
         sleep(10)
       }
     }
-    thread.name = "console"
-    thread.stackSize = 1 << 19
-    thread.start()
   }
 
   func refresh(apps: [String]) throws { try access.refresh(apps: apps) }
@@ -127,11 +124,14 @@ final class Console: Sendable {
     let file = StatusPage.response(request.path)
     let isOwn = [Self.state, StatusServer.actions].contains(request.path)
     guard file != nil || isOwn else { return nil }
-    let (visitor, refusal) = access.visitor(request)
-    guard let visitor else { return refusal }
-    if let file { return file }
-    if request.path == Self.state { return .json(shown(to: visitor).json) }
-    return ConsoleAction.response(request, by: visitor, self)
+    do throws(StatusServer.Response) {
+      let visitor = try access.visitor(request)
+      if let file { return file }
+      if request.path == Self.state { return .json(shown(to: visitor).json) }
+      return ConsoleAction.response(request, by: visitor, self)
+    } catch {
+      return error
+    }
   }
 
   // MARK: What it shows
@@ -232,7 +232,7 @@ final class Console: Sendable {
       app: app, state: figures.problem != nil ? "failing" : isPaused ? "paused" : "ready",
       isPaused: isPaused, perSecond: facts.orders.perSecond, configuredPerSecond: figures.perSecond,
       outcomes: Self.named(figures.outcomes), rejected: figures.reasons,
-      inHand: figures.inHand, connections: Self.openConnections(figures.session),
+      inHand: figures.inHand, connections: figures.connections,
       certificateExpiresS: figures.certificateEnd,
       badTokensCount: figures.remembers ? figures.guardAlarm == nil : nil,
       badTokensIgnored: figures.remembers ? figures.withheld : nil)
@@ -304,11 +304,5 @@ final class Console: Sendable {
 
   private static func named(_ counts: [PushOutcome.Kind: Int]) -> [String: Int] {
     Dictionary(uniqueKeysWithValues: counts.map { ($0.key.rawValue, $0.value) })
-  }
-
-  private static func openConnections(_ session: String) -> Int {
-    session.split(separator: "\n")
-      .filter { $0.hasPrefix("apns_connections{") && $0.contains("state=\"open\"") }
-      .compactMap { $0.split(separator: " ").last.flatMap { Int($0) } }.reduce(0, +)
   }
 }

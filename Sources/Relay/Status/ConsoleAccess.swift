@@ -41,35 +41,29 @@ final class ConsoleAccess: Sendable {
     list.withLock { $0 = new }
   }
 
-  /// The visitor, or the response that refuses the request.
-  func visitor(_ request: StatusServer.Request) -> (
-    visitor: Visitor?, refusal: StatusServer.Response?
-  ) {
+  /// The visitor. Throws the response that refuses the request.
+  func visitor(_ request: StatusServer.Request) throws(StatusServer.Response) -> Visitor {
     let isRead = request.method != "POST"
     if let authority = request.authority {
       if let fault = PageOrigin.fault(
         isGet: isRead, at: authority, behindTLS: true, request.values)
       {
-        return (nil, .fault(403, fault))
+        throw .fault(403, fault)
       }
     } else if !request.values("origin").isEmpty {
-      return (nil, .fault(403, "foreign Origin"))
+      throw .fault(403, "foreign Origin")
     }
     guard let list = list.withLock({ $0 }) else {
-      return isLocal
-        ? (Visitor(), nil)
-        : (
-          nil,
-          .fault(403, "the page needs status.authorization_file, because other machines reach it")
-        )
+      if isLocal { return Visitor() }
+      throw .fault(403, "the page needs status.authorization_file, because other machines reach it")
     }
     guard let token = Self.token(request), let owner = list.owner(ofToken: token) else {
       var refusal = StatusServer.Response.fault(
         401, "a token of status.authorization_file is needed")
       refusal.header = "WWW-Authenticate: Basic realm=\"apns relay\", charset=\"UTF-8\""
-      return (nil, refusal)
+      throw refusal
     }
-    return (Visitor(apps: owner.apps, line: owner.line), nil)
+    return Visitor(apps: owner.apps, line: owner.line)
   }
 
   /// Programs send a bearer token. Browsers ask for a name and a password: the token.

@@ -75,24 +75,16 @@ struct ConsoleAction: Decodable {
     case .retry, .discard: return try letters(console, now)
     case .cancel:
       guard let campaign else { throw Refusal(status: 400, text: "campaign is missing") }
-      try demand(campaign, console)
+      try demandCampaign(console)
       try store.advance(by: store.cancel(campaign, at: now), at: now)
       return Done(text: "\(campaign) is cancelled", devices: left)
     case .pause:
-      if let campaign {
-        try demand(campaign, console)
-        try store.pause(campaign, at: now)
-      } else {
-        try store.change { $0.isPaused = true }
-      }
+      try demandCampaign(console)
+      try store.pause(campaign, at: now)
       return Done(text: "\(subject) is paused", devices: left)
     case .resume:
-      if let campaign {
-        try demand(campaign, console)
-        try store.resume(campaign, at: now)
-      } else {
-        try store.change { $0.isPaused = false }
-      }
+      try demandCampaign(console)
+      try store.resume(campaign, at: now)
       return Done(text: "\(subject) is resumed", devices: left)
     case .limit:
       if let perSecond, !Orders.perSecond.contains(perSecond) {
@@ -101,7 +93,7 @@ struct ConsoleAction: Decodable {
           text:
             "per_second must be \(Orders.perSecond.lowerBound) to \(Orders.perSecond.upperBound)")
       }
-      if let campaign { try demand(campaign, console) }
+      try demandCampaign(console)
       try store.limit(campaign, to: perSecond, at: now)
       let limit = perSecond.map { "at most \($0) a second" } ?? "no limit"
       return Done(text: "\(subject) has \(limit)", devices: left)
@@ -109,7 +101,8 @@ struct ConsoleAction: Decodable {
   }
 
   /// Refuses a campaign that the queue does not know.
-  private func demand(_ campaign: String, _ console: Console) throws {
+  private func demandCampaign(_ console: Console) throws {
+    guard let campaign else { return }
     let isKnown =
       try console.queue.campaignOutcomes(app: app)[campaign] != nil
       || OrderStore(console.queue, app: app).read().campaigns[campaign] != nil

@@ -9,10 +9,8 @@ package struct RelayLog: LogHandler {
   package var metadata: Logger.Metadata = [:]
   package var logLevel: Logger.Level = .info
   private let isJSON: Bool
-  private let label: String
 
-  package init(label: String, level: Logger.Level, isJSON: Bool) {
-    self.label = label
+  package init(level: Logger.Level, isJSON: Bool) {
     self.isJSON = isJSON
     logLevel = level
   }

@@ -1,4 +1,5 @@
 import Foundation
+import NIOPosix
 
 /// Runs one query of the queue at a time and shares its result among all callers. The wait is
 /// limited, and a blocked queue occupies only one thread. A query that rests is repeated only after
@@ -9,7 +10,8 @@ final class SharedQuery<Value>: @unchecked Sendable {
   private let restMS: Int64
   private let share: Int64
   private let query: @Sendable () -> Value
-  private let worker = StatusWorkers(1)
+  /// Separate, because all shared threads of the process may be blocked by the queue.
+  private let worker = NIOThreadPool(numberOfThreads: 1)
   private let change = NSCondition()
   // Guarded by `change`.
   private var began: Int64?
@@ -20,21 +22,22 @@ final class SharedQuery<Value>: @unchecked Sendable {
   /// The result is used again for `restMS`, and for `share` times as long as the query took.
   init(restMS: Int64 = 0, share: Int64 = 0, _ query: @escaping @Sendable () -> Value) {
     (self.restMS, self.share, self.query) = (restMS, share, query)
+    worker.start()
   }
+
+  deinit { worker.shutdownGracefully { _ in } }
 
   /// The last result, without a wait; nil before the first one. Begins a query if it is time.
   func latest() -> Value? {
-    change.lock()
-    defer { change.unlock() }
-    begin()
-    return last
+    change.withLock {
+      begin()
+      return last
+    }
   }
 
   /// The queue has changed: a call in half a second may begin a query, though the last one rests.
   func hasten() {
-    change.lock()
-    defer { change.unlock() }
-    nextAt = min(nextAt, RelayClock.monotonic + 500)
+    change.withLock { nextAt = min(nextAt, RelayClock.monotonic + 500) }
   }
 
   /// Begins a query if none runs and the last one has rested. Requires `change`.
@@ -42,16 +45,16 @@ final class SharedQuery<Value>: @unchecked Sendable {
     let now = RelayClock.monotonic
     guard began == nil, now >= nextAt else { return }
     began = now
-    worker.add { [self] in
+    worker.submit { [self] _ in
       let result = query()
       let end = RelayClock.monotonic
-      change.lock()
-      last = result
-      count += 1
-      nextAt = end + (share > 0 ? max(restMS, share * (end - now)) : restMS)
-      began = nil
-      change.broadcast()
-      change.unlock()
+      change.withLock {
+        last = result
+        count += 1
+        nextAt = end + (share > 0 ? max(restMS, share * (end - now)) : restMS)
+        began = nil
+        change.broadcast()
+      }
     }
   }
 

@@ -1,18 +1,23 @@
 import BinaryServer
 import Foundation
 import HTTPServer
+import NIOPosix
 import Synchronization
 
 /// Serves GET on a few paths, and POST on one, for a monitoring system on this machine and for
 /// browsers, which also open connections that they do not use. One thread reads all requests, so that
 /// silent clients block no others; each client has two seconds.
 final class StatusServer: @unchecked Sendable {
-  struct Response {
+  struct Response: Error {
     var status = 200
     var type = "text/plain; charset=utf-8"
     var body: String
     /// A further header line.
     var header: String?
+
+    static func refusal(_ status: Int, _ text: String) -> Self {
+      Self(status: status, body: "\(text)\n")
+    }
   }
 
   struct Request: Sendable {
@@ -43,9 +48,10 @@ final class StatusServer: @unchecked Sendable {
   private let response: @Sendable (Request) -> Response?
   /// nil on an address beyond this machine, where any host name is accepted.
   private let names: ListenerNames?
-  /// Paths that query the queue may block, so they have separate threads.
-  private let slow = StatusWorkers(8)
-  private let quick = StatusWorkers(2)
+  /// The queue may block the paths that query it, and all shared threads of the process, so these are
+  /// separate.
+  private let slow = NIOThreadPool(numberOfThreads: 8)
+  private let quick = NIOThreadPool(numberOfThreads: 2)
   /// Responses that are being prepared or sent.
   private let underWay = Atomic(0)
   private static let mostUnderWay = 64
@@ -70,15 +76,14 @@ final class StatusServer: @unchecked Sendable {
 
   /// Listens on a port; 0 for a free one.
   static func listen(host: String, port: Int) throws -> CInt {
-    var hints = addrinfo()
-    hints.ai_flags = AI_NUMERICHOST | AI_PASSIVE
-    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
     var list: UnsafeMutablePointer<addrinfo>?
-    guard getaddrinfo(host, "\(port)", &hints, &list) == 0, let found = list else {
+    guard HostLookup.look(host, port, AI_NUMERICHOST | AI_PASSIVE, &list) == 0, let found = list
+    else {
       throw RelayFault("status.host: '\(host)' is not an IP address such as 127.0.0.1 or ::1")
     }
     defer { freeaddrinfo(list) }
-    let listener = socket(found.pointee.ai_family, Self.kind(SOCK_STREAM, SOCK_CLOEXEC), 0)
+    let kind = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    let listener = socket(found.pointee.ai_family, kind, 0)
     var yes: CInt = 1
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<CInt>.size))
     guard listener >= 0, bind(listener, found.pointee.ai_addr, found.pointee.ai_addrlen) == 0,
@@ -91,19 +96,13 @@ final class StatusServer: @unchecked Sendable {
     return listener
   }
 
-  private static func kind(_ parts: __socket_type...) -> CInt {
-    parts.reduce(0) { $0 | CInt($1.rawValue) }
-  }
-
   /// Serves until the process ends.
   func start() {
-    let thread = Thread { [self] in
+    for threads in [slow, quick] { threads.start() }
+    Thread.begin("status") { [self] in
       var clients: [Client] = []
       while true { turn(&clients) }
     }
-    thread.name = "status"
-    thread.stackSize = 1 << 19
-    thread.start()
   }
 
   private func turn(_ clients: inout [Client]) {
@@ -194,46 +193,40 @@ final class StatusServer: @unchecked Sendable {
     let lines = Self.lines(client.request.prefix(head))
     let words = (lines.first ?? "").split(separator: " ")
     guard underWay.add(1, ordering: .relaxed).newValue <= Self.mostUnderWay else {
-      return end(client, words, Response(status: 503, body: "busy\n"))
+      return end(client, words, .refusal(503, "busy"))
     }
     var request = Request()
-    do throws(Refusal) {
+    do throws(Response) {
       let target = try target(words, lines.dropFirst(), isWhole: isWhole)
       request.method = String(words[0])
       request.path = String(target.path.prefix { $0 != "?" })
       request.authority = target.authority
       request.headers = Self.headers(lines.dropFirst())
       request.body = Array(client.request.dropFirst(head))
-      request.client = Self.address(of: client.descriptor)
+      request.client = SocketName.of(client.descriptor, getpeername)?.host ?? ""
       try checkBody(request)
     } catch {
-      return end(client, words, error.response)
+      return end(client, words, error)
     }
     let paths = ["/metrics", "/status.metrics", "/readyz", Console.state, Self.actions]
     let work = paths.contains(request.path) ? slow : quick
-    work.add { [self, request] in
-      let missing = Response(status: 404, body: "the paths are /, /metrics, /healthz and /readyz\n")
+    work.submit { [self, request] _ in
+      let missing = Response.refusal(404, "the paths are /, /metrics, /healthz and /readyz")
       let found = response(request) ?? missing
       // Preparing the response may have taken long.
       end(client, words, found, until: RelayClock.monotonic + Self.patienceMS)
     }
   }
 
-  private struct Refusal: Error {
-    var response: Response
-
-    init(_ status: Int, _ text: String) { response = Response(status: status, body: "\(text)\n") }
-  }
-
   /// The target of a request.
   private func target(
     _ words: [Substring], _ headers: ArraySlice<Substring>, isWhole: Bool
-  ) throws(Refusal) -> RequestTarget {
+  ) throws(Response) -> RequestTarget {
     guard isWhole else {
-      throw Refusal(431, "more than \(Self.longestRequest) bytes of headers")
+      throw .refusal(431, "more than \(Self.longestRequest) bytes of headers")
     }
     guard words.count == 3, ["HTTP/1.0", "HTTP/1.1"].contains(words[2]) else {
-      throw Refusal(400, "not an HTTP/1.1 request")
+      throw .refusal(400, "not an HTTP/1.1 request")
     }
     let target: RequestTarget
     do throws(RequestTarget.Fault) {
@@ -241,32 +234,32 @@ final class StatusServer: @unchecked Sendable {
         String(words[1]), hosts: Self.headers(headers).filter { $0.name == "host" }.map(\.value),
         needsHost: words[2] != "HTTP/1.0")
     } catch {
-      throw Refusal(error.status, "\(error)")
+      throw .refusal(error.status, "\(error)")
     }
     let isAction = target.path == Self.actions
     guard isAction ? words[0] == "POST" : words[0] == "GET" || words[0] == "HEAD" else {
-      throw Refusal(405, isAction ? "POST only" : "GET only")
+      throw .refusal(405, isAction ? "POST only" : "GET only")
     }
     if let names, let host = target.authority, !names.contains(host) {
-      throw Refusal(421, "the Host is foreign: use 127.0.0.1 or localhost")
+      throw .refusal(421, "the Host is foreign: use 127.0.0.1 or localhost")
     }
     if names != nil, target.authority == nil, words[2] != "HTTP/1.0" {
-      throw Refusal(400, "Host is empty")
+      throw .refusal(400, "Host is empty")
     }
     return target
   }
 
-  private func checkBody(_ request: Request) throws(Refusal) {
+  private func checkBody(_ request: Request) throws(Response) {
     guard request.method == "POST" else { return }
     let lengths = request.values("content-length")
     guard lengths.count == 1, let length = Int(lengths[0]), length >= 0,
       request.values("transfer-encoding").isEmpty
-    else { throw Refusal(411, "Content-Length is needed") }
+    else { throw .refusal(411, "Content-Length is needed") }
     guard length <= Self.longestBody else {
-      throw Refusal(413, "more than \(Self.longestBody) bytes")
+      throw .refusal(413, "more than \(Self.longestBody) bytes")
     }
     guard request.body.count == length else {
-      throw Refusal(400, "more bytes than Content-Length has")
+      throw .refusal(400, "more bytes than Content-Length has")
     }
   }
 
@@ -278,20 +271,6 @@ final class StatusServer: @unchecked Sendable {
         line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
       )
     }
-  }
-
-  private static func address(of client: CInt) -> String {
-    var address = sockaddr_storage()
-    var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
-    var name = [CChar](repeating: 0, count: 64)
-    let isNamed = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        getpeername(client, $0, &size) == 0
-          && getnameinfo($0, size, &name, socklen_t(name.count), nil, 0, NI_NUMERICHOST) == 0
-      }
-    }
-    return isNamed
-      ? String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) : ""
   }
 
   private func end(
@@ -328,12 +307,12 @@ final class StatusServer: @unchecked Sendable {
       }
       if count < 0, errno != EAGAIN, errno != EINTR { return }
       sent += max(0, count)
-      if sent < bytes.count, !wait(client, POLLOUT, deadline) { return }
+      if sent < bytes.count, !waitUntilWritable(client, deadline) { return }
     }
   }
 
-  private func wait(_ client: CInt, _ what: Int32, _ deadline: Int64) -> Bool {
-    var watched = pollfd(fd: client, events: Int16(what), revents: 0)
+  private func waitUntilWritable(_ client: CInt, _ deadline: Int64) -> Bool {
+    var watched = pollfd(fd: client, events: Int16(POLLOUT), revents: 0)
     return poll(&watched, 1, CInt(max(0, deadline - RelayClock.monotonic))) == 1
   }
 }

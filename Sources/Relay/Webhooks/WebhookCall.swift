@@ -62,9 +62,7 @@ struct WebhookCall {
     let socket = try ClientSocket(host: address.host, port: address.port, tls, until: until)
     var unsent: ClientSocket.Failure?
     do throws(ClientSocket.Failure) {
-      try request.withUnsafeBufferPointer { bytes throws(ClientSocket.Failure) in
-        try socket.send(UnsafeRawBufferPointer(bytes), until: until)
-      }
+      try socket.send(request, until: until)
     } catch {
       // It may have responded, and closed, before it has read everything.
       unsent = error
@@ -80,17 +78,10 @@ struct WebhookCall {
     _ socket: ClientSocket, _ until: Int64
   ) throws(ClientSocket.Failure) -> ResponseHead {
     var bytes: [UInt8] = []
-    func read() throws(ClientSocket.Failure) {
-      var room = [UInt8](repeating: 0, count: 4096)
-      let count = try room.withUnsafeMutableBufferPointer { room throws(ClientSocket.Failure) in
-        try socket.receive(into: UnsafeMutableRawBufferPointer(room), until: until)
-      }
-      bytes += room[..<count]
-    }
     while true {
       guard let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)) else {
         guard bytes.count < longestHead else { throw .broken("its response has no end") }
-        try read()
+        bytes += try socket.receive(until: until)
         continue
       }
       guard let head = ResponseHead(bytes[..<end.lowerBound]) else {
@@ -100,7 +91,9 @@ struct WebhookCall {
       // Such as 103 Early Hints.
       if (100..<200).contains(head.status) { continue }
       // Read, because closing with unread bytes resets the receiver's connection.
-      while bytes.count < min(head.length, longestBody), (try? read()) != nil {}
+      while bytes.count < min(head.length, longestBody),
+        let more = try? socket.receive(until: until)
+      { bytes += more }
       return head
     }
   }

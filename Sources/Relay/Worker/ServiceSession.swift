@@ -68,6 +68,8 @@ final class ServiceSession {
     connectionLimit = min(most, connections)
   }
 
+  var openConnections: Int { Int(session.counts.open) }
+
   /// The number of connections, connecting and draining ones included.
   var connectionCount: Int {
     let metrics = session.counts

@@ -3,13 +3,8 @@ import CAPNS
 
 /// Tests the connection to APNs for an app, for `--check`.
 struct ServiceTrial {
-  private let app: AppConfiguration
-  private let credentials: RelayCredentials
-
-  init(_ app: AppConfiguration, _ credentials: RelayCredentials) {
-    self.app = app
-    self.credentials = credentials
-  }
+  let app: AppConfiguration
+  let credentials: RelayCredentials
 
   private var probe: ServiceProbe {
     var options = PushSession.Options()

@@ -15,6 +15,8 @@ package struct WorkerFigures: Sendable {
   package var reclaimed = 0
   /// The session's metrics in Prometheus' text format.
   package var session = ""
+  /// Its open connections.
+  package var connections = 0
   /// The reason why pushes or records fail now; nil if they succeed.
   package var problem: String?
   /// The settings that differ from those of another relay on the queue; nil if they agree.

@@ -31,12 +31,7 @@ final class WorkerLease {
   }
 
   /// The machine and the process.
-  static var name: String {
-    var host = [CChar](repeating: 0, count: 256)
-    gethostname(&host, host.count - 1)
-    let name = host.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-    return "\(String(decoding: name, as: UTF8.self)) \(getpid())"
-  }
+  static var name: String { "\(SocketName.ofHost) \(getpid())" }
 
   /// Whether enough time has passed for others to reclaim its entries. Uses the wall clock, because
   /// the monotonic clock stops while the machine sleeps.

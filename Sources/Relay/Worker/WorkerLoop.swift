@@ -186,6 +186,7 @@ final class WorkerLoop {
       figures.guardAlarm = recorder.badTokenRecorder?.alarm
       figures.withheld = recorder.badTokenRecorder?.withheld ?? 0
       figures.session = session.metrics(ofApp: entries.app.name)
+      figures.connections = session.openConnections
     }
   }
 }

@@ -50,10 +50,7 @@ struct ListenerCertificate {
   }
 
   private func make() throws {
-    var host = [CChar](repeating: 0, count: 256)
-    gethostname(&host, host.count - 1)
-    let name = String(
-      decoding: host.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let name = SocketName.ofHost
     let isName = name.utf8.allSatisfy {
       $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0)
         || (0x61...0x7A).contains($0 | 0x20)
