@@ -32,9 +32,12 @@ struct AppCampaigns {
   /// Whether a relay serves the app now.
   var isServed: Bool { get throws { try queue.isServed(app, withinMS: leaseMS, at: now) } }
 
-  func all() throws -> [CampaignReport] {
+  func all() throws -> [CampaignReport] { try reports(.campaigns) }
+
+  /// The known campaigns, with what is left of the chosen ones.
+  private func reports(_ choice: EntryChoice) throws -> [CampaignReport] {
     let (orders, outcomes) = (try store.read(), try queue.campaignOutcomes(app: app))
-    let left = try queue.left(.campaigns, app: app)
+    let left = try queue.left(choice, app: app)
     return Set(orders.campaigns.keys).union(outcomes.keys).union(left.keys).sorted().map { name in
       CampaignReport(
         name, orders.campaigns[name], left[name] ?? EntriesLeft(),
@@ -53,12 +56,7 @@ struct AppCampaigns {
 
   /// nil if the queue does not know the campaign.
   func knownReport(of campaign: String) throws -> CampaignReport? {
-    let (orders, outcomes) = (try store.read(), try queue.campaignOutcomes(app: app))
-    let left = try queue.left(.campaign(campaign), app: app)[campaign]
-    let order = orders.campaigns[campaign]
-    guard left != nil || outcomes[campaign] != nil || order != nil else { return nil }
-    return CampaignReport(
-      campaign, order, left ?? EntriesLeft(), outcomes[campaign] ?? CampaignOutcomes())
+    try reports(.campaign(campaign)).first { $0.campaign == campaign }
   }
 
   func left(of id: String) throws -> EntriesLeft? {

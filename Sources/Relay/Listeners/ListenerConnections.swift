@@ -50,7 +50,7 @@ final class ListenerConnections: Sendable {
     channels.withLock { $0[key] = channel }
     channel.closeFuture.whenComplete { _ in
       _ = self.channels.withLock { $0.removeValue(forKey: key) }
-      self.figures.leave()
+      self.figures.count { $0.connections -= 1 }
       Self.total.subtract(1, ordering: .relaxed)
       self.group.leave()
     }

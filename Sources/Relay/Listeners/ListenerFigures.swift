@@ -59,17 +59,9 @@ package final class ListenerFigures: Sendable {
     }
   }
 
-  package func leave() { state.withLock { $0.connections -= 1 } }
-  package func addQueued(_ count: Int) { state.withLock { $0.queued += count } }
-  package func addBackground(_ count: Int) { state.withLock { $0.silent += count } }
-  package func discard() { state.withLock { $0.discarded += 1 } }
-  package func refuse() { state.withLock { $0.refused += 1 } }
-  /// Counts an error packet, which completes no pending request.
-  package func countErrorPacket(_ status: UInt8) {
-    state.withLock { $0.responses[Int(status), default: 0] += 1 }
-  }
-
-  package func began() { state.withLock { $0.waiting += 1 } }
+  func count(_ change: (inout Shown) -> Void) { state.withLock { change(&$0) } }
+  func refuse() { count { $0.refused += 1 } }
+  func began() { count { $0.waiting += 1 } }
 
   package func responded(_ status: Int) {
     state.withLock { state in

@@ -100,7 +100,7 @@ final class EntryPusher {
     var hasAny = false
     session.takeResults { result in
       hasAny = true
-      if isRecording { recorder.count(&result, at: clock) }
+      if isRecording { recorder.badTokenRecorder?.count(&result, at: clock) }
       let held = result.held
       let unresolved = held.unresolved
       entries.rules.take(result)

@@ -7,7 +7,7 @@ final class OutcomeRecorder {
   private let report: WorkerReport
   /// nil if no listener uses bad tokens.
   private let badTokens: BadTokens?
-  private(set) var badTokenRecorder: BadTokenRecorder?
+  var badTokenRecorder: BadTokenRecorder?
   /// Called with the recorded updates, on the worker's thread.
   private let recorded: @Sendable ([EntryUpdate]) -> Void
 
@@ -19,12 +19,6 @@ final class OutcomeRecorder {
     (self.queue, self.lease, self.entries, self.times) = (queue, lease, entries, times)
     (self.report, self.badTokens, self.recorded) = (report, badTokens, recorded)
     self.badTokenRecorder = badTokenRecorder
-  }
-
-  /// Counts a response, and marks it if its token must be recorded.
-  @inline(__always)
-  func count(_ result: inout PushResult, at clock: Int64) {
-    badTokenRecorder?.count(&result, at: clock)
   }
 
   /// Writes what other relays must know of bad tokens, and reads theirs.

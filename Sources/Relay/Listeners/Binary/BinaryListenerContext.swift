@@ -76,7 +76,7 @@ final class BinaryListenerContext: Sendable {
   }
 
   func countSilent(_ count: Int, _ logger: Logger) {
-    figures.addBackground(count)
+    figures.count { $0.silent += count }
     guard silentWarning.isDue("") else { return }
     logger.notice(
       "silent pushes (content-available alone) of priority 10 are sent as background pushes of priority 5, which APNs requires; \(figures.shown.silent) so far"

@@ -162,7 +162,9 @@ final class ListenerConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
     .answer
   }
 
-  func discarded(_ frame: UnsafeRawBufferPointer) { listener.figures.discard() }
+  func discarded(_ frame: UnsafeRawBufferPointer) {
+    listener.figures.count { $0.discarded += 1 }
+  }
 
   /// The packet is sent once everything before it is queued.
   func close(with packet: ErrorPacket?, _ context: ChannelHandlerContext) {
@@ -202,7 +204,7 @@ final class ListenerConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
     switch taking {
     case .success:
       queuedIdentifier = identifier
-      listener.figures.addQueued(batch.count)
+      listener.figures.count { $0.queued += batch.count }
       listener.relay.look(batch[0].app)
     case .failure:
       // A client that is gone gets no error packet, and relies on everything it wrote. A
@@ -263,7 +265,8 @@ final class ListenerConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
   private func finish() {
     guard let context, let ending else { return }
     if let packet = ending.packet {
-      listener.figures.countErrorPacket(packet.status)
+      // It completes no pending request.
+      listener.figures.count { $0.responses[Int(packet.status), default: 0] += 1 }
       BinaryHandler.write(packet, context)
     }
     GracefulClose.begin(

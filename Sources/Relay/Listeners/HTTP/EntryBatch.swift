@@ -62,7 +62,7 @@ struct EntryBatch: Sendable {
       guard index < Self.mostEntries else {
         throw Fault(message: "there are more than \(Self.mostEntries) entries")
       }
-      do throws(EntryReader.Fault) {
+      do throws(Fault) {
         entries.append(try EntryReader(json, place).entry(of: app, among: apps))
       } catch {
         throw Fault(index: index, field: error.field, message: error.message)
@@ -91,10 +91,7 @@ struct EntryBatch: Sendable {
 
 /// Reads an entry, and refuses what APNs or the relay would refuse later.
 private struct EntryReader {
-  struct Fault: Error {
-    var field: String?
-    var message: String
-  }
+  typealias Fault = EntryBatch.Fault
 
   private static let fields: Set<String> = [
     "id", "token", "tokens", "channel", "payload", "topic", "push_type", "priority", "expiry",
