@@ -36,6 +36,8 @@ def test_accepted_in_pages(simulator):
         seen += [one["identifier"] for one in page["notifications"]]
         at = page["next"]
     assert seen == list(range(1, 26))
+    # Any form of a query.
+    assert simulator.control("GET", "/accepted?%66rom=%32%34")[1]["notifications"][0]["identifier"] == 25
     one = simulator.control("GET", "/accepted?limit=1")[1]["notifications"][0]
     assert one["token"] == TOKEN.hex() and json.loads(one["payload"])["aps"]
 

@@ -1,12 +1,6 @@
 import HTTPServer
 import NIOHTTP1
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// A complete HTTP/1 request.
 struct Request: Sendable {
   let head: HTTPRequestHead
@@ -25,10 +19,7 @@ struct Request: Sendable {
     self.head = head
     self.body = body
     authority = target.authority
-    let halves = target.path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    path = String(halves.first ?? "")
-    let items = halves.count == 2 ? URLComponents(string: "?\(halves[1])")?.queryItems : nil
-    query = Dictionary((items ?? []).map { ($0.name, $0.value ?? "") }) { first, _ in first }
+    (path, query) = target.parts
   }
 
   var method: HTTPMethod { head.method }

@@ -63,7 +63,7 @@ final class ControlHandler: ChannelInboundHandler {
       send(.fault(413, "a body of more than \(Self.bodyMax) bytes"), head, context)
       return
     }
-    let (path, query) = Self.parts(of: target.path)
+    let (path, query) = target.parts
     let request = ControlService.Request(
       method: head.method.rawValue, path: path, query: query, body: body)
     logger.debug("control: \(head.method.rawValue) \(head.uri)")
@@ -106,17 +106,5 @@ final class ControlHandler: ChannelInboundHandler {
     guard let authority, names.contains(authority) else { return "foreign Host" }
     // Not as a GET: a link on a foreign page must not lead here either.
     return PageOrigin.fault(isGet: false, at: authority) { head.headers[$0] }
-  }
-
-  private static func parts(of uri: String) -> (path: String, query: [String: String]) {
-    let halves = uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    var query: [String: String] = [:]
-    if halves.count == 2 {
-      for pair in halves[1].split(separator: "&") {
-        let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        query[String(sides[0])] = sides.count == 2 ? String(sides[1]) : ""
-      }
-    }
-    return (String(halves.first ?? ""), query)
   }
 }
