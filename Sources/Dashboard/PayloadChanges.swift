@@ -9,11 +9,9 @@ enum PayloadChanges {
     }
     var changes: [String] = []
     compare(old, new, at: "") { path, was, now in
-      changes.append(
-        """
-        {"path":\(JSONLiteral.string(path)),"before":\(literal(was, before)),\
-        "after":\(literal(now, after))}
-        """)
+      let (was, now) = (literal(was, before), literal(now, after))
+      if was.utf8.elementsEqual(now.utf8) { return }
+      changes.append("{\"path\":\(JSONLiteral.string(path)),\"before\":\(was),\"after\":\(now)}")
     }
     return "[\(changes.joined(separator: ","))]"
   }
@@ -37,8 +35,9 @@ enum PayloadChanges {
           index < was.count ? was[index] : nil, index < now.count ? now[index] : nil,
           at: "\(path)[\(index)]", report)
       }
-    case (.string(let was), .string(let now)) where was == now: break
-    case (.number(let was), .number(let now)) where was == now: break
+    case (.string(let was), .string(let now)) where was.utf8.elementsEqual(now.utf8): break
+    // A Double does not tell longer numbers apart, such as identifiers.
+    case (.number(let was), .number(let now)) where was == now && abs(was) < 0x1p53: break
     case (.bool(let was), .bool(let now)) where was == now: break
     case (.null, .null): break
     default: report(path, old, new)
