@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from http2 import Client
 from simulator import DEADLINE, ROOT, TOKEN
 from test_activities import SERVICES, provide, state  # noqa: F401
 from test_broadcast_actions import UNSAFE, fetched, recorded, signed
@@ -85,6 +86,21 @@ def test_a_program_pushes_again(start, show, provide, tmp_path, form, run, shows
         assert before[name] == after[name], name
     assert ("key SIMULATOR1" in after.get("authorization", "")) == (shows == "token" and form != "curl")
     assert [path.name for path in tmp_path.iterdir() if path.name not in ("push", "push.c", "push.php", "push.py")] == []
+
+
+@pytest.mark.parametrize("name, value", [("apns-collapse-id", ""), ("apns-expiration", "4102444800.5"), ("apns-expiration", "1e300")])
+def test_curl_repeats_what_is_odd(start, show, tmp_path, name, value):
+    simulator = start(*SERVICES)
+    with Client(simulator) as client:
+        client.push(headers=[(name, value)])
+    page = show(simulator)
+    pick(page, 1)
+    done = run_curl(copied(page, "curl"), tmp_path)
+    assert done.returncode == 0, done
+    page.wait(f"{ROWS} === 2")
+    before, after = (dict(fetched(page, number)["headers"]) for number in (1, 2))
+    # An expiry keeps its distance, as a whole number of seconds.
+    assert before[name] == value and (after[name] == value or after[name].isdecimal())
 
 
 @pytest.mark.parametrize("form, run", PROGRAMS)

@@ -3,6 +3,10 @@ import { payloadBytes } from "./payload.js";
 /** The longest --expires-in, in seconds. */
 const LONGEST = 0xffffffff;
 
+/** How long the push had to live, in whole seconds; 0 if the expiry is no number. */
+export const secondsLeft = (push, expiry) =>
+  Math.trunc(Math.min(Math.max(0, Number(expiry) - Math.floor(push.time / 1000)) || 0, LONGEST));
+
 /* * The command that repeats a push: one line of printable ASCII, quoted so that the push's content
    has no meaning to a shell or a terminal. */
 export function repeatCommand(push, gateway) {
@@ -30,10 +34,7 @@ export function repeatCommand(push, gateway) {
   } else if (push.priority !== null) option("priority", push.priority);
   const expiry = isHTTP2 ? header("apns-expiration") : push.expiry;
   // Keeps this push's time to live.
-  if (expiry !== undefined && expiry !== null) {
-    const left = Number(expiry) - Math.floor(push.time / 1000);
-    option("expires-in", Math.min(Math.max(0, left) || 0, LONGEST));
-  }
+  if (expiry !== undefined && expiry !== null) option("expires-in", secondsLeft(push, expiry));
   option("payload", "-");
   if (isBroadcast) option("channel", push.channel);
   else words.push(push.token);

@@ -1,5 +1,5 @@
 import { payloadBytes } from "./payload.js";
-import { format, repeatCommand, shell } from "./repeat.js";
+import { format, repeatCommand, secondsLeft, shell } from "./repeat.js";
 
 // Programs that send a push again, in printable ASCII: the push's content is only ever a literal in them.
 
@@ -28,7 +28,7 @@ function request(push, gateway) {
     priority: ["10", "5", "1"].find((priority) => priority === header("apns-priority")),
     collapse: isBroadcast ? undefined : header("apns-collapse-id"),
     // Keeps this push's time to live.
-    seconds: expiry === undefined ? undefined : Math.max(0, Number(expiry) - Math.floor(push.time / 1000)) || 0,
+    seconds: expiry === undefined ? undefined : secondsLeft(push, expiry),
   };
 }
 
@@ -49,7 +49,8 @@ function curl(push, gateway) {
   const words = ["curl", "--http2", "--cacert", gateway.ca, "--cert", gateway.provider];
   for (const [name, value] of push.headers) {
     if (!name.startsWith("apns-") || ["apns-id", "apns-request-id", "apns-expiration"].includes(name)) continue;
-    words.push("--header", `${name}: ${value}`);
+    // With a colon curl would omit it.
+    words.push("--header", value === "" ? `${name};` : `${name}: ${value}`);
   }
   const path = push.headers.find(([name]) => name === ":path")?.[1] ?? "";
   const host = wanted.host.includes(":") ? `[${wanted.host}]` : wanted.host;
