@@ -10,14 +10,16 @@ import NIOPosix
 final class World: Sendable {
   let listeners: [ListenError.Service: Listener]
   let service: ControlService
+  private let replay: Replay?
   private let group: MultiThreadedEventLoopGroup
 
   private init(
-    listeners: [ListenError.Service: Listener], service: ControlService,
+    listeners: [ListenError.Service: Listener], service: ControlService, replay: Replay?,
     group: MultiThreadedEventLoopGroup
   ) {
     self.listeners = listeners
     self.service = service
+    self.replay = replay
     self.group = group
   }
 
@@ -121,7 +123,8 @@ final class World: Sendable {
       broadcasts: broadcasts, faults: faultsInForce, listeners: Array(listeners.values),
       gatewayChannels: gatewayChannels, feedbackChannels: feedbackChannels,
       requestShutdown: requestShutdown, worlds: worlds)
-    return World(listeners: listeners, service: service, group: group)
+    return World(
+      listeners: listeners, service: service, replay: configuration.replay, group: group)
   }
 
   func port(_ service: ListenError.Service) -> Int? { listeners[service]?.port }
@@ -132,6 +135,7 @@ final class World: Sendable {
     await Self.visit(group)
     await service.gatewayChannels.cut()
     await service.feedbackChannels.cut()
+    replay?.stop()
   }
 
   /// Returns once all accepted connections are on their event loops.

@@ -17,7 +17,8 @@ extension SimulatedGateway.Configuration {
       throw JSONError("expected an object of options", at: options.offset)
     }
     if let like = options["like"] { try world.imitate(like) }
-    for member in members where member.name != "like" {
+    world.replay = try Self.replay(options["replay"], options["speed"])
+    for member in members where !["like", "replay", "speed"].contains(member.name) {
       try world.adopt(member, changesFaults: options["like"] != nil)
     }
     return world
@@ -30,6 +31,20 @@ extension SimulatedGateway.Configuration {
     }
     faults = try preset.rules()
     isSandbox = preset != .production
+  }
+
+  private static func replay(
+    _ recording: JSONValue?, _ speed: JSONValue?
+  ) throws(JSONError) -> Replay? {
+    if let speed, recording == nil || !(1e-300...1e9).contains(speed.number ?? 0) {
+      throw JSONError(
+        "speed: expected a number above 0 and at most 1000000000, with replay", at: speed.offset)
+    }
+    guard let recording else { return nil }
+    guard case .array(let lines) = recording.content, !lines.isEmpty else {
+      throw JSONError("replay: expected the lines of a recording", at: recording.offset)
+    }
+    return Replay(try Recording(lines), speed: speed?.number ?? 1)
   }
 
   private mutating func adopt(

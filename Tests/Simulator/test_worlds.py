@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 from http2 import TOPIC, Client, jwt
+from recording import HEADER, event, push, stand_in
 from simulator import (
     CLEAN, DEADLINE, PAYLOAD, RESET, TOKEN, World, ends_in_order, enhanced, error, exchange, read_to_end,
 )
@@ -98,6 +99,20 @@ def test_a_world_like_production(world):
         assert "apns-unique-id" in client.answer(client.request()).headers
 
 
+DAY = [HEADER, event("opened"), push("a", (503, "Shutdown"), at=5), push("b", (400,), at=5), push("a", (410, "Unregistered"), at=9),
+       push("slow", (429, "Slow"), at=20, ms=3_600_000), event("closed", at=10**12)]
+
+
+def test_each_world_plays_its_recording_from_the_start(simulator, world):
+    for one in (world(replay=DAY, speed=1e6), world(replay=DAY, speed=1e6)):
+        with Client(one) as client:
+            assert [client.push(token=stand_in(device)) for device in "aba"] == [
+                (503, "Shutdown"), (400, "BadDeviceToken"), (410, "Unregistered")]
+            assert client.push(token=stand_in("slow")) == (429, "Slow")
+    with Client(world()) as client, Client(simulator) as other:
+        assert client.push(token=stand_in("a")) == other.push(token=stand_in("a")) == (200, None)
+
+
 def test_provider_tokens_are_limited_by_world(world):
     for _ in range(2):
         # A second world knows nothing of the first one's tokens.
@@ -131,6 +146,12 @@ def test_the_same_seed_repeats_a_run(world):
         ('{"channels_max": "x"}', "channels_max: expected a number"),
         ('{"environment": "x"}', "environment: expected sandbox or production"),
         ('{"check_payload": 1}', "check_payload: expected true or false"),
+        ('{"replay": "day.jsonl"}', "replay: expected the lines of a recording"),
+        ('{"replay": []}', "replay: expected the lines of a recording"),
+        ('{"replay": [{"at": 1, "event": "closed"}]}', 'body:1:13: expected {"apns_recording":1}: not a recording'),
+        ('{"replay": [{"apns_recording": 1},\n{"at": 1, "event": "opend"}]}', "body:2:20: event: expected one of push, opened"),
+        ('{"replay": [{"apns_recording": 1}], "speed": 0}', "speed: expected a number above 0"),
+        ('{"speed": 2}', "speed: expected a number above 0 and at most 1000000000, with replay"),
         ("{", "body:1:2: the JSON ends too early"),
     ],
 )
@@ -228,6 +249,22 @@ def test_many_worlds_leave_nothing_behind(simulator):
         assert simulator.memory() - before < 8_000
     assert simulator.control("GET", "/worlds")[1] == {"worlds": []}
     assert simulator.totals()["connections"] == 0
+
+
+def test_worlds_with_recordings_leave_nothing_behind(simulator):
+    """Their ends of connections are planned for days to come."""
+    day = [*DAY, *(push("many", (410,), at=number) for number in range(500))]
+
+    def test(_):
+        with World(simulator, replay=day) as one, Client(one) as client:
+            assert client.push(token=stand_in("many")) == (410, "Unregistered")
+
+    with concurrent.futures.ThreadPoolExecutor(4) as tests:
+        list(tests.map(test, range(60)))
+        before = simulator.memory()
+        list(tests.map(test, range(140)))
+        # A recording that stayed would keep 100 kB.
+        assert simulator.memory() - before < 8_000
 
 
 def test_rejections(simulator):

@@ -46,6 +46,8 @@ package final class Worlds: Sendable {
     .optional("channels_max", "integer"),
     .optional("environment", "string", "sandbox or production"),
     .optional("check_payload", "boolean"),
+    .optional("replay", "array", "the lines of a recording"),
+    .optional("speed", "number", "as --speed"),
   ]
 
   private let max: Int

@@ -48,7 +48,20 @@ package struct Recording: Sendable {
   package init(at path: String) throws(ListError) {
     var events: [RecordedEvent] = []
     try RecordingFile.read(path) { events.append($0) }
-    events = Self.sorted(events)
+    self.init(events)
+  }
+
+  /// From the lines of a file.
+  init(_ lines: [JSONValue]) throws(JSONError) {
+    var events: [RecordedEvent] = []
+    for (index, line) in lines.enumerated() {
+      if let event = try RecordingFile.event(line, isFirst: index == 0) { events.append(event) }
+    }
+    self.init(events)
+  }
+
+  private init(_ events: [RecordedEvent]) {
+    var events = Self.sorted(events)
     let start = events.first { if case .opened = $0.content { true } else { false } }?.at ?? 0
     for index in events.indices { events[index].at = max(0, events[index].at - start) }
     for event in events {

@@ -6,6 +6,13 @@ package enum RecordingFile {
   package static let mark = "apns_recording"
   package static let version = 1
 
+  /// nil for the first line.
+  static func event(_ line: JSONValue, isFirst: Bool) throws(JSONError) -> RecordedEvent? {
+    if !isFirst { return try RecordedEvent(line) }
+    if line[mark]?.integer == version { return nil }
+    throw JSONError("expected {\"\(mark)\":\(version)}: not a recording", at: line.offset)
+  }
+
   static func read(
     _ path: String, _ take: (RecordedEvent) -> Void
   ) throws(ListError) {
@@ -15,12 +22,7 @@ package enum RecordingFile {
       number += 1
       if line.isEmpty, number > 1 { continue }
       do throws(JSONError) {
-        let json = try JSONParser.read(Array(line))
-        if number > 1 {
-          take(try RecordedEvent(json))
-        } else if json[mark]?.integer != version {
-          throw JSONError("expected {\"\(mark)\":\(version)}: not a recording", at: 0)
-        }
+        if let event = try event(JSONParser.read(Array(line)), isFirst: number == 1) { take(event) }
       } catch {
         throw ListError(
           path: path, line: number, column: error.offset + 1, message: error.message)

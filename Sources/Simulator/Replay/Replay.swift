@@ -23,6 +23,8 @@ package final class Replay: Sendable {
     var ended: Set<Int> = []
     var open: [any Channel] = []
     var refuse: @Sendable (Int) async -> Void = { _ in }
+    /// Ends and refusals, at their recorded times.
+    var planned: [Scheduled<Void>] = []
   }
 
   private let recording: Recording
@@ -63,16 +65,26 @@ package final class Replay: Sendable {
   }
 
   private func schedule(on loop: any EventLoop) {
-    for (number, end) in recording.ends {
+    let ends = recording.ends.map { number, end in
       loop.scheduleTask(in: scaled(end.at)) {
         if let channel = self.state.withLockedValue({ $0.open.first }) {
           self.end(number, on: channel)
         }
       }
     }
-    for refusal in recording.refusals {
+    let refusals = recording.refusals.map { refusal in
       loop.scheduleTask(in: scaled(refusal.at)) { self.refuse(for: refusal.milliseconds) {} }
     }
+    state.withLockedValue { $0.planned = ends + refusals }
+  }
+
+  /// Lets go of the port, and of what is planned, which may be days away.
+  func stop() {
+    let planned = state.withLockedValue { state in
+      defer { (state.planned, state.refuse) = ([], { _ in }) }
+      return state.planned
+    }
+    for task in planned { task.cancel() }
   }
 
   private func scaled(_ milliseconds: Int) -> TimeAmount {
