@@ -49,7 +49,7 @@ enum PushJSON {
   private static func head(_ push: RecentPush, _ strings: LocalizedStrings?) -> String {
     """
     "number":\(push.number),"time":\(push.time),"connection":\(push.connection),\
-    \(form(push.form)),"outcome":"\(push.outcome)",\
+    \(form(push.form)),"outcome":"\(push.outcome.rawValue)",\
     "status":\(push.status.map(String.init) ?? "null"),"reason":\(JSONLiteral.string(push.reason)),\
     "duplicate":\(push.isDuplicate),"token":"\(TokenField.hex(push.token))",\
     "topic":\(JSONLiteral.string(push.topic)),"unique_id":\(JSONLiteral.string(push.uniqueIdentifier)),\

@@ -81,7 +81,7 @@ struct PushRouter: Sendable {
         other = kept[since]
         if other == nil { return .fault(404, "push \(since) is no longer kept") }
       } else {
-        other = kept.newest(1, before: push.number) { $0.hasAddressee(of: push) }.pushes.first
+        other = kept.newest(1, before: push.number, where: push.hasAddressee).pushes.first
       }
     } catch {
       return .fault(400, error.description)
@@ -102,31 +102,37 @@ struct PushRouter: Sendable {
       let search = PushSearch(query["search"] ?? "", strings)
       let page = kept.newest(
         min(try Self.number("limit", query) ?? 100, Self.pageMax),
-        before: try Self.number("before", query) ?? .max, where: search.matches)
-      return Self.list(page.pushes, strings, hasOlder: page.hasOlder)
+        before: try Self.number("before", query) ?? .max, where: search.condition)
+      return Self.list(page.pushes, strings, hasOlder: page.hasOlder, seen: search.seen)
     } catch {
       return .fault(400, error.description)
     }
   }
 
   private static func list(
-    _ pushes: [RecentPush], _ strings: LocalizedStrings?, hasOlder: Bool = false
+    _ pushes: [RecentPush], _ strings: LocalizedStrings?, hasOlder: Bool = false,
+    seen: Bool? = nil
   ) -> Response {
     let texts = pushes.map { PushJSON.summary($0, strings) }
-    return .json("{\"older\":\(hasOlder),\"pushes\":[\(texts.joined(separator: ","))]}")
+    return .json(
+      """
+      {"older":\(hasOlder),"seen":\(json(seen)),"pushes":[\(texts.joined(separator: ","))]}
+      """)
   }
+
+  private static func json(_ flag: Bool?) -> String { flag.map { "\($0)" } ?? "null" }
 
   private func matches(_ query: [String: String]) -> Response {
     do throws(NumberFault) {
       let kept = recentPushes.kept
       let search = PushSearch(
         query["search"] ?? "", languages.strings(for: query["language"]))
-      let runs = kept.runs(after: try Self.number("after", query) ?? 0, where: search.matches)
+      let runs = kept.runs(after: try Self.number("after", query) ?? 0, where: search.condition)
         .map { "[\($0.lowerBound),\($0.upperBound)]" }
       return .json(
         """
         {"first":\(kept.first ?? kept.last + 1),"last":\(kept.last),"kept":\(kept.count),\
-        "dropped":\(kept.dropped),"seen":\(search.seen.map { "\($0)" } ?? "null"),\
+        "dropped":\(kept.dropped),"seen":\(Self.json(search.seen)),\
         "matches":[\(runs.joined(separator: ","))]}
         """)
     } catch {
@@ -161,7 +167,9 @@ struct PushRouter: Sendable {
 }
 
 extension RecentPush {
-  fileprivate func hasAddressee(of other: RecentPush) -> Bool {
-    token == other.token && broadcast?.channel == other.broadcast?.channel
+  @Sendable fileprivate func hasAddressee(_ other: KeptPush) -> Bool {
+    guard token.elementsEqual(other.token) else { return false }
+    guard let channel = broadcast?.channel else { return other[.channel] == nil }
+    return other[.channel].map { channel.utf8.elementsEqual($0) } ?? false
   }
 }

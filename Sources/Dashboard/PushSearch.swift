@@ -3,9 +3,10 @@ import Simulator
 /// A search as people type it: words, "words together", name:value, and - before what to exclude. A
 /// word without a name is searched in the payload, its texts, the reason and the identifiers.
 struct PushSearch: Sendable {
-  typealias Condition = @Sendable (RecentPush) -> Bool
+  typealias Condition = KeptPushes.Condition
 
-  private let conditions: [Condition]
+  /// Fulfilled by the matches; nil if all pushes match.
+  let condition: Condition?
   /// Whether the page shall show only pushes that its user has seen, or only the others; nil for
   /// both. The simulator does not know them.
   private(set) var seen: Bool?
@@ -24,10 +25,13 @@ struct PushSearch: Sendable {
         conditions.append(condition)
       }
     }
-    self.conditions = conditions
+    condition = Self.all(conditions)
   }
 
-  func matches(_ push: RecentPush) -> Bool { conditions.allSatisfy { $0(push) } }
+  private static func all(_ conditions: [Condition]) -> Condition? {
+    if conditions.isEmpty { return nil }
+    return { push in conditions.allSatisfy { $0(push) } }
+  }
 
   private static func condition(_ word: SearchWord, _ strings: LocalizedStrings?) -> Condition {
     guard let name = word.name, let named = named[name] else {
@@ -40,30 +44,34 @@ struct PushSearch: Sendable {
   private static let named: [String: @Sendable (String) -> Condition] = [
     "protocol": { value in
       let start = value.filter { $0 != "/" }
-      return { $0.form.protocolName.hasPrefix(start) }
+      let (isBinary, isHTTP2) = ("binary".hasPrefix(start), "http2".hasPrefix(start))
+      return { $0.isHTTP2 ? isHTTP2 : isBinary }
     },
-    "connection": { value in { "\($0.connection)" == value } },
-    "outcome": { value in { $0.outcome.hasPrefix(value) } },
-    "status": { value in { $0.status.map { "\($0)" } == value } },
-    "reason": { value in
-      let part = SearchText(value)
-      return { part.isIn($0.reason) }
+    "connection": { value in
+      let number = Int(value)
+      return { $0.connection == number }
     },
+    "outcome": { value in
+      let outcomes = RecentPush.Outcome.allCases.filter { $0.rawValue.hasPrefix(value) }
+      return { outcomes.contains($0.outcome) }
+    },
+    "status": { value in
+      let status = Int(value)
+      return { status != nil && $0.status == status }
+    },
+    "reason": { SearchText($0).isIn(.reason) },
     "token": token,
-    "topic": { value in
-      let part = SearchText(value)
-      return { part.isIn($0.topic) }
+    "topic": { SearchText($0).isIn(.topic) },
+    "channel": { SearchText($0).isIn(.channel) },
+    "number": { value in
+      let number = Int(value)
+      return { $0.number == number }
     },
-    "channel": { value in
-      let part = SearchText(value)
-      return { part.isIn($0.broadcast?.channel) }
-    },
-    "number": { value in { "\($0.number)" == value } },
     "findings": findings,
     "is": { value in
       switch value {
       case "duplicate": { $0.isDuplicate }
-      case "silent": { PushBanner($0.payloadBytes, nil)?.isSilent ?? false }
+      case "silent": { PushBanner($0.payload, nil)?.isSilent ?? false }
       default: { _ in false }
       }
     },
@@ -72,10 +80,11 @@ struct PushSearch: Sendable {
   @Sendable private static func token(_ value: String) -> Condition {
     let digits = value.compactMap { $0.hexDigitValue.map(UInt8.init) }
     return { push in
+      let token = push.token
       var start = 0
-      while start + digits.count <= 2 * push.token.count {
+      while start + digits.count <= 2 * token.count {
         var same = 0
-        while same < digits.count, digit(start + same, of: push.token) == digits[same] { same += 1 }
+        while same < digits.count, digit(start + same, of: token) == digits[same] { same += 1 }
         if same == digits.count { return true }
         start += 1
       }
@@ -83,18 +92,18 @@ struct PushSearch: Sendable {
     }
   }
 
-  private static func digit(_ index: Int, of token: [UInt8]) -> UInt8 {
+  private static func digit(_ index: Int, of token: UnsafeBufferPointer<UInt8>) -> UInt8 {
     token[index >> 1] >> (index & 1 == 0 ? 4 : 0) & 15
   }
 
   @Sendable private static func findings(_ value: String) -> Condition {
     switch value {
-    case "yes": { PayloadFindings.summary(of: $0).count > 0 }
-    case "no", "none": { PayloadFindings.summary(of: $0).count == 0 }
-    case "error": { PayloadFindings.summary(of: $0).hasError }
+    case "yes": { PayloadFindings.summary(of: $0.copy).count > 0 }
+    case "no", "none": { PayloadFindings.summary(of: $0.copy).count == 0 }
+    case "error": { PayloadFindings.summary(of: $0.copy).hasError }
     case "warning":
       {
-        let (count, hasError) = PayloadFindings.summary(of: $0)
+        let (count, hasError) = PayloadFindings.summary(of: $0.copy)
         return count > 0 && !hasError
       }
     default: { _ in false }
@@ -104,18 +113,19 @@ struct PushSearch: Sendable {
   private static func text(_ value: String, _ strings: LocalizedStrings?) -> Condition {
     let part = SearchText(value)
     return { push in
-      part.isIn(push.payloadBytes) || part.isIn(push.reason) || part.isIn(push.form.identifierText)
-        || part.isIn(push.uniqueIdentifier) || bannerHas(part, push, strings)
+      let payload = push.payload
+      return part.isIn(payload) || part.isIn(push[.reason]) || part.isIn(push[.identifier])
+        || part.isIn(push[.uniqueIdentifier]) || bannerHas(part, payload, strings)
     }
   }
 
   /// The payload is read only if its texts can differ from its bytes.
   private static func bannerHas(
-    _ part: SearchText, _ push: RecentPush, _ strings: LocalizedStrings?
+    _ part: SearchText, _ payload: UnsafeBufferPointer<UInt8>, _ strings: LocalizedStrings?
   ) -> Bool {
-    let hasEscape = push.payloadBytes.contains(UInt8(ascii: "\\"))
-    guard hasEscape || (strings != nil && localizationKey.isIn(push.payloadBytes)),
-      let banner = PushBanner(push.payloadBytes, strings)
+    let hasEscape = payload.contains(UInt8(ascii: "\\"))
+    guard hasEscape || (strings != nil && localizationKey.isIn(payload)),
+      let banner = PushBanner(payload, strings)
     else { return false }
     return part.isIn(banner.title) || part.isIn(banner.subtitle) || part.isIn(banner.body)
   }
@@ -123,18 +133,6 @@ struct PushSearch: Sendable {
   private static let localizationKey = SearchText("loc-key")
 }
 
-extension RecentPush.Form {
-  fileprivate var protocolName: String {
-    switch self {
-    case .binary: "binary"
-    case .http2: "http2"
-    }
-  }
-
-  fileprivate var identifierText: String? {
-    switch self {
-    case .binary(_, let identifier, _, _): identifier.map { "\($0)" }
-    case .http2(_, let identifier, _): identifier
-    }
-  }
+extension SearchText {
+  fileprivate func isIn(_ text: KeptPush.Text) -> PushSearch.Condition { { isIn($0[text]) } }
 }

@@ -13,26 +13,27 @@ struct SearchText: Sendable {
     return text.withUTF8 { isIn($0) }
   }
 
-  func isIn(_ bytes: ArraySlice<UInt8>) -> Bool { bytes.withUnsafeBufferPointer { isIn($0) } }
-
-  private func isIn(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-    if isASCII { return find(in: bytes, Self.lower) }
+  func isIn(_ bytes: UnsafeBufferPointer<UInt8>?) -> Bool {
+    guard let bytes else { return false }
+    if isASCII { return isFolded(in: bytes) }
     let text = Array(String(decoding: bytes, as: UTF8.self).lowercased().utf8)
-    return text.withUnsafeBufferPointer { find(in: $0) { $0 } }
+    return text.withUnsafeBufferPointer { isFolded(in: $0) }
   }
 
-  private func find(in bytes: UnsafeBufferPointer<UInt8>, _ fold: (UInt8) -> UInt8) -> Bool {
+  private func isFolded(in bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     guard let first = lower.first else { return true }
     if bytes.count < lower.count { return false }
     return lower.withUnsafeBufferPointer { lower in
-      for start in 0...(bytes.count - lower.count) where fold(bytes[start]) == first {
-        if (1..<lower.count).allSatisfy({ fold(bytes[start + $0]) == lower[$0] }) { return true }
+      for start in 0...(bytes.count - lower.count) where Self.fold(bytes[start]) == first {
+        var same = 1
+        while same < lower.count, Self.fold(bytes[start + same]) == lower[same] { same += 1 }
+        if same == lower.count { return true }
       }
       return false
     }
   }
 
-  private static func lower(_ byte: UInt8) -> UInt8 {
-    (0x41...0x5a).contains(byte) ? byte | 0x20 : byte
+  private static func fold(_ byte: UInt8) -> UInt8 {
+    byte &- 0x41 < 26 ? byte | 0x20 : byte
   }
 }

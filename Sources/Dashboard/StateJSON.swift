@@ -17,7 +17,7 @@ enum StateJSON {
       """
       {"token":"\(TokenField.hex(device.token))","topic":\(JSONLiteral.string(device.topic)),\
       "pushes":\(device.pushes),"last":\(device.last),"time":\(device.time),\
-      "outcome":"\(device.outcome)","gone":\(JSONLiteral.string(service.reasonGone(device.token)))}
+      "outcome":"\(device.outcome.rawValue)","gone":\(JSONLiteral.string(service.reasonGone(device.token)))}
       """
     }
     return """

@@ -21,7 +21,8 @@ def token(number):
 @pytest.fixture(scope="module")
 def full(certificates, tmp_path_factory):
     """A simulator to which `apns send` has sent a list; every 1000th push was rejected."""
-    simulator = Shown(certificates, "--fault", "bad_every=1000", "--fault", "bad_reason=DeviceTokenNotForTopic")
+    simulator = Shown(certificates, "--control-keeps", 1, "--fault", "bad_every=1000", "--fault", "bad_reason=DeviceTokenNotForTopic")
+    before = simulator.memory()
     folder = tmp_path_factory.mktemp("many")
     path, payload = folder / "list.csv", folder / "payload.json"
     payload.write_text('{"aps":{"alert":{"title":"Order {{order}}","body":"On its way"}}}')
@@ -33,8 +34,14 @@ def full(certificates, tmp_path_factory):
     subprocess.run(list(map(str, command)), capture_output=True, timeout=DEADLINE)
     counters = simulator.control("GET", "/counters")[1]
     assert counters["accepted"] + sum(counters["reasons"].values()) == COUNT, counters
+    simulator.cost = (simulator.memory() - before) * 1024 / COUNT
     yield simulator
     simulator.stop()
+
+
+def test_a_push_takes_little_memory(full):
+    """Its texts share one array with those of others: in bytes, with what the connections take."""
+    assert full.cost < 800
 
 
 def number_of(page, order):
@@ -73,6 +80,46 @@ def test_an_old_push_is_found_by_keyboard(full, show, width):
     page.wait(f"{ROWS} === {COUNT // 1000} && document.querySelector('.row .outcome')")
     page.wait("document.querySelector('.row .outcome').textContent === 'rejected 400 DeviceTokenNotForTopic'")
     assert page.run("(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('.row .outcome'))")
+
+
+def test_the_newest_matches_show_before_all_are_found(full, show):
+    page = show(full)
+    page.wait(f"{ROWS} === {COUNT} && document.querySelector('.row .heading')")
+    # The simulator's answer to the rest arrives when the test says so.
+    page.run("""(() => {
+      const { fetch } = window, gate = new Promise((open) => { window.open_gate = open; });
+      window.fetch = (path, ...more) => path.startsWith("pushes/matches?search") ? gate.then(() => fetch(path, ...more)) : fetch(path, ...more);
+    })()""")
+    page.type("#search", '"order 77"')
+    page.wait(f"{ROWS} === 100 && document.querySelector('.row .heading')?.textContent.startsWith('Order 77')")
+    assert page.run("document.getElementById('rows').ariaBusy") == "true"
+    assert page.text("#shown").startswith("searching 100,000 pushes")
+    newest = shown(page)
+    # A person may go on while the rest is on its way, and pause.
+    page.click("#pause")
+    page.run("document.querySelectorAll('.row')[3].click()")
+    page.wait("document.querySelector('.inspector .banner .title')?.textContent.startsWith('Order 77')")
+    page.run("document.getElementById('rows').scrollTop = 20 * 46")
+    page.wait(f"!document.querySelector('[data-key=\"{newest[0]}\"]')")
+    top = page.run("document.getElementById('rows').scrollTop")
+    page.run("open_gate()")
+    page.wait(f"{ROWS} === 1111 && document.getElementById('rows').ariaBusy === 'false'")
+    assert page.run("document.getElementById('rows').scrollTop") == top
+    assert "1,111 of 100,000 pushes match" in page.text("#shown")
+    # Only those that this person has seen.
+    search(page, "is:seen order")
+    assert page.run(ROWS) == 1
+
+
+def test_a_search_that_the_simulator_refuses_is_over(full, browser):
+    """No request takes a header of a megabyte."""
+    page = browser.page(full.url + "#search=" + "x" * 1_000_000)
+    try:
+        page.wait(f"document.getElementById('shown').textContent.startsWith('no search: ') && {ROWS} === 0 && document.getElementById('rows').ariaBusy === 'false'")
+        search(page, '"order 77"')
+        page.wait(f"{ROWS} === 1111")
+    finally:
+        page.close()
 
 
 def test_the_scroll_bar_reaches_every_part(full, show):

@@ -90,6 +90,18 @@ def test_a_narrow_screen_shows_the_selected_frame_and_the_list_again(simulator, 
     assert page.run("location.hash") == ""
 
 
+def test_odd_searches(simulator, show):
+    """Each is over, and so is the next one."""
+    many(simulator, 3)
+    page = show(simulator)
+    page.wait(f"{ROWS} === 3")
+    for text in ("\ud83d", "%", "%zz", "\U0001f600", "'\"", "<b>", "\\", "#&=+", "a" * 20_000, "number:\u0663", ".*", "--", "-", ":", "\x00"):
+        search(page, text)
+        assert page.run(ROWS) == (3 if text in ("--", ":") else 0), text
+    search(page, '"number 2"')
+    assert shown(page) == [2]
+
+
 @pytest.mark.parametrize("width", [1440, 420])
 def test_the_status_strip_covers_nothing(simulator, show, width):
     many(simulator, 60)

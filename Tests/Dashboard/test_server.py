@@ -320,6 +320,24 @@ def test_a_search_is_the_simulator_s(simulator):
     assert fetch(simulator, "POST", "/pushes/matches")[0] == 405
 
 
+def test_a_search_from_a_shell(simulator):
+    """curl and forms write a space as +, and people type % alone."""
+    texts = ["order 77", "50% off", "1+1", "na\u00efve \U0001f600", 'say "hi"', "a&b=c", "(.*)[a-z]\\d+$"]
+    for number, text in enumerate(texts, 1):
+        finish(simulator.connect(), enhanced(number, payload=json.dumps({"aps": {"alert": text}}, ensure_ascii=False).encode()))
+    for search, expected in (
+        ("order+77", [1]), ("%22order+77%22", [1]), ('"order+77"', [1]), ("50%", [2]), ("50%25", [2]), ("%22%25+off%22", [2]), ("50%+off", [2]),
+        ("1%2B1", [3]), ("%F0%9F%98%80", [4]), ("NA%C3%8FVE", [4]), ("%5C%22hi", [5]), ("a%26b%3Dc", [6]), ("a%26b=c", [6]),
+        ("(.*)", [7]), ("[a-z]", [7]), (".%2A", [7]), ("%ff", []), ("%00", []), ("x" * 20_000, []), ("search=", []), ("%", [2]), ("%2", []),
+        ("+", [1, 2, 3, 4, 5, 6, 7]),
+    ):
+        status, _, body = fetch(simulator, path=f"/pushes?search={search}")
+        assert status == 200 and [push["number"] for push in json.loads(body)["pushes"]] == expected, search
+    # The first of several, and other parameters beside it.
+    for query, expected in (("search=off&search=1", [2]), ("limit=1&&search=", [7]), ("se%61rch=off", [2]), ("search", [1, 2, 3, 4, 5, 6, 7])):
+        assert [push["number"] for push in json.loads(fetch(simulator, path=f"/pushes?{query}")[2])["pushes"]] == expected, query
+
+
 def test_the_simulator_keeps_a_limited_number(start):
     simulator = start("--dashboard-keeps", 2000)
     for first in range(1, 5001, 500):
@@ -362,3 +380,13 @@ def test_the_changes_since_the_device_s_previous_push(simulator):
     assert changes(3, "?since=3") == {"since": 3, "changes": []}
     assert {one["path"] for one in changes(3, "?since=2")["changes"]} == {"aps", "moves", "game"}
     assert changes(3, "?since=99") == 404 and changes(3, "?since=x") == 400 and changes(99) == 404
+
+
+def test_changes_that_a_number_or_a_text_hides(simulator):
+    """Identifiers that differ beyond a double, and letters that look the same."""
+    payloads = [{"id": 2**60, "same": 2**60, "n": 1, "name": "caf\u00e9"}, {"id": 2**60 + 1, "same": 2**60, "n": 1.0, "name": "cafe\u0301"}]
+    for number, payload in enumerate(payloads, 1):
+        finish(simulator.connect(), enhanced(number, payload=json.dumps(payload, ensure_ascii=False).encode()))
+    found = json.loads(fetch(simulator, path="/pushes/2/changes")[2])["changes"]
+    assert [(one["path"], one["before"], one["after"]) for one in found] == [
+        ("id", str(2**60), str(2**60 + 1)), ("name", '"caf\u00e9"', '"cafe\u0301"')]

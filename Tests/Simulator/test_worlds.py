@@ -262,7 +262,7 @@ def test_worlds_with_recordings_leave_nothing_behind(simulator):
     with concurrent.futures.ThreadPoolExecutor(4) as tests:
         list(tests.map(test, range(60)))
         before = simulator.memory()
-        list(tests.map(test, range(140)))
+        list(tests.map(test, range(200)))
         # A recording that stayed would keep 100 kB.
         assert simulator.memory() - before < 8_000
 

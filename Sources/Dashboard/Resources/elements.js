@@ -87,11 +87,13 @@ export async function order(method, path, body) {
 export async function asked(path, parameters = {}) {
   const query = Object.entries(parameters).filter(([, value]) => value !== "" && value !== undefined)
     .map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
+  let error = "the simulator does not respond";
   try {
     const response = await fetch(query === "" ? path : `${path}?${query}`);
+    error = `status ${response.status}`;
     return { ok: response.ok, json: await response.json() };
   } catch {
-    return { ok: false, json: { error: "the simulator does not respond" } };
+    return { ok: false, json: { error } };
   }
 }
 

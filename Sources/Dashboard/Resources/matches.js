@@ -14,16 +14,31 @@ export class Matches {
     this.kept = 0;
     this.dropped = 0;
     this.isComplete = false;
+    /** Why the simulator did not answer; null if it did. */
+    this.fault = null;
+  }
+
+  /** The newest matches, so that they show before all are found. Returns their pushes. */
+  async begin(limit) {
+    const { search, language } = this;
+    const { ok, json } = await asked("pushes", { search, language, limit });
+    if (!ok || this.isComplete) return [];
+    this.numbers = json.pushes.map(({ number }) => number);
+    this.seen = json.seen;
+    return json.pushes;
   }
 
   /** Finds the matches among the pushes that came since. */
   async refresh() {
     const { search, language, last } = this;
     const { ok, json } = await asked("pushes/matches", { search, language, after: last });
+    this.fault = ok ? null : json.error;
     if (!ok) return;
-    const added = json.matches.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, index) => from + index));
-    const dropped = place(this.numbers, json.first);
-    if (dropped > 0 || added.length > 0) this.numbers = this.numbers.slice(dropped).concat(added);
+    const added = [];
+    for (const [from, to] of json.matches) for (let number = from; number <= to; number += 1) added.push(number);
+    const known = this.isComplete ? this.numbers : [];
+    const dropped = place(known, json.first);
+    if (!this.isComplete || dropped > 0 || added.length > 0) this.numbers = known.slice(dropped).concat(added);
     ({ last: this.last, kept: this.kept, dropped: this.dropped, seen: this.seen } = json);
     this.isComplete = true;
   }

@@ -3,7 +3,7 @@ import { payloadBytes } from "./payload.js";
 /** The longest --expires-in, in seconds. */
 const LONGEST = 0xffffffff;
 
-/** How long the push had to live, in whole seconds; 0 if the expiry is no number. */
+/** How long the push had to live, in whole seconds; 0 for other expiries than numbers. */
 export const secondsLeft = (push, expiry) =>
   Math.trunc(Math.min(Math.max(0, Number(expiry) - Math.floor(push.time / 1000)) || 0, LONGEST));
 

@@ -5,6 +5,8 @@ import { Matches, place } from "./matches.js";
 
 /** How many pushes the page holds; the simulator has the others. */
 const HELD = 3000;
+/** How many matches show before all are found: more than a screen has rows. */
+const FIRST = 100;
 /** How long a person may pause within a word, in milliseconds. */
 const TYPING = 150;
 
@@ -70,12 +72,21 @@ export class Stream {
     this.typing = null;
     const query = this.query();
     this.found = query === "" ? this.all : new Matches(query, this.language);
+    if (this.found !== this.all) this.begin(this.found);
     return this.refresh();
+  }
+
+  /** The simulator may need longer to find all matches. */
+  async begin(found) {
+    const pushes = await found.begin(FIRST);
+    if (found !== this.found || pushes.length === 0) return;
+    this.hold(pushes);
+    this.draw();
   }
 
   /** Shows a search that came with the address. */
   follow(search) {
-    if (search === this.query()) return;
+    if (search.trim() === this.query()) return;
     this.filters.reset();
     this.filters.search.value = search;
     this.find();
@@ -161,11 +172,13 @@ export class Stream {
     const unseen = this.count();
     const { found, seen } = this;
     const wanted = found.seen === null ? found.numbers : found.numbers.filter((number) => seen.has(number) === found.seen);
-    this.list.list.ariaBusy = String(this.typing !== null || !found.isComplete);
+    const isOver = found.isComplete || found.fault !== null;
+    this.list.list.ariaBusy = String(this.typing !== null || !isOver);
     // A pause stops new pushes, not searches.
-    if (found.isComplete && (!this.isPaused || this.listed !== found)) {
+    const isDue = !this.isPaused || this.listed !== found || !this.isWhole;
+    if (isDue && (isOver || wanted.length > 0)) {
       if (this.listed !== found) this.list.top = 0;
-      this.listed = found;
+      [this.listed, this.isWhole] = [found, found.isComplete];
       this.list.set(wanted);
     } else this.list.draw();
     if (this.isRevealDue && this.list.has(this.picked)) {
@@ -182,7 +195,8 @@ export class Stream {
     if (all.dropped > 0) parts.push(`${many(all.dropped)} older ones gave way`);
     if (this.isPaused) parts.push("paused");
     const pushes = `${many(all.kept)} ${all.kept === 1 ? "push" : "pushes"}`;
-    const start = !found.isComplete ? `searching ${pushes}` : found === all ? pushes : `${many(list.numbers.length)} of ${pushes} match`;
+    const searching = found.fault ? `no search: ${found.fault}` : `searching ${pushes}`;
+    const start = !found.isComplete ? searching : found === all ? pushes : `${many(list.numbers.length)} of ${pushes} match`;
     return [start, ...parts].join("; ");
   }
 

@@ -153,7 +153,7 @@ final class SimulatedConnection: BinaryConnectionDelegate {
     let map = FrameMap(bytes)
     var push = RecentPush(
       time: WallClock.milliseconds, connection: number, form: map.form, topic: topic,
-      token: Array(bytes[map.token]), bytes: bytes, payload: map.payload, outcome: "",
+      token: Array(bytes[map.token]), bytes: bytes, payload: map.payload,
       isDuplicate: isDuplicate)
     push.take(outcome)
     if let reason { push.reason = push.reason.map { "\($0): \(reason)" } ?? reason }

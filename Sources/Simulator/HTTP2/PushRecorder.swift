@@ -88,7 +88,7 @@ final class PushRecorder {
       time: WallClock.milliseconds, connection: connection,
       form: .http2(stream: Int(push.id), identifier: push.identifier, headers: headers),
       topic: push.topic ?? push.namedTopic, token: push.token, bytes: payload,
-      payload: payload.indices, outcome: "", isDuplicate: isDuplicate)
+      payload: payload.indices, isDuplicate: isDuplicate)
     recent.isCut = push.request.payloadCount > payload.count
     recent.uniqueIdentifier = push.uniqueIdentifier
     if push.request.broadcastApp != nil {

@@ -25,9 +25,9 @@ package struct LastMinute: Sendable {
     if time < places[place].time { return }
     if time > places[place].time { places[place] = (time, Second()) }
     switch recentPush.outcome {
-    case "accepted": places[place].second.accepted += 1
-    case "rejected": places[place].second.rejected += 1
-    default: places[place].second.other += 1
+    case .accepted: places[place].second.accepted += 1
+    case .rejected: places[place].second.rejected += 1
+    case .discarded, .ignored: places[place].second.other += 1
     }
   }
 

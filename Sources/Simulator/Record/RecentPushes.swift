@@ -9,6 +9,10 @@ package struct RecentPush: Sendable {
     case http2(stream: Int, identifier: String, headers: [Header])
   }
 
+  package enum Outcome: String, CaseIterable, Sendable {
+    case accepted, rejected, discarded, ignored
+  }
+
   package struct Header: Sendable {
     package var name: String
     package var value: String
@@ -36,8 +40,7 @@ package struct RecentPush: Sendable {
   package var payload: Range<Int>
   /// The payload was longer than the part kept.
   package var isCut = false
-  /// accepted, rejected, discarded or ignored.
-  package var outcome: String
+  package var outcome = Outcome.ignored
   /// The status of an error packet or an HTTP response.
   package var status: Int?
   /// Apple's reason, or the gateway's error.
@@ -52,17 +55,17 @@ package struct RecentPush: Sendable {
 
   mutating func take(_ outcome: LedgerOutcome) {
     switch outcome {
-    case .accepted: self.outcome = "accepted"
+    case .accepted: self.outcome = .accepted
     case .rejected(let status):
-      self.outcome = "rejected"
+      self.outcome = .rejected
       self.status = Int(status)
       reason = RejectStatus.text(status)
     case .refused(let reason):
-      self.outcome = "rejected"
+      self.outcome = .rejected
       status = reason.status
       self.reason = reason.word
-    case .discarded: self.outcome = "discarded"
-    case .ignored: self.outcome = "ignored"
+    case .discarded: self.outcome = .discarded
+    case .ignored: self.outcome = .ignored
     }
   }
 }
@@ -75,7 +78,7 @@ package struct PushedDevice: Sendable {
   package var last = 0
   /// UNIX milliseconds.
   package var time: Int64 = 0
-  package var outcome = ""
+  package var outcome = RecentPush.Outcome.ignored
 }
 
 /// The newest notifications with all their bytes, for the page. Older ones are dropped here; the
