@@ -80,11 +80,18 @@ struct FieldTable {
     return kept
   }
 
+  /// How many entries there have ever been: indexes stay the same as long as it does.
+  var count: Int { end }
+
+  /// One more than the number of that field's newest entry; 0 without one.
+  func newest(_ field: TableField) -> Int { newest[Int(field.rawValue)] }
+
   /// The index as the peer counts it: from 62 on, the newest first (RFC 7541, 2.3.3).
   @inline(__always)
   private func index(_ number: Int) -> Int { 61 &+ end &- number }
 
-  private mutating func holds(
+  @inline(__always)
+  mutating func holds(
     _ number: Int, _ field: TableField, _ value: UnsafeRawBufferPointer
   ) -> Bool {
     let entry = entries[number & (Self.maximum &- 1)]

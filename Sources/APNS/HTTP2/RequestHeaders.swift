@@ -7,6 +7,20 @@ struct CommonHeaders {
   var authorization = UnsafeRawBufferPointer(start: nil, count: 0)
 }
 
+/// Fields in the bytes in which they were written last: indexes only, so that they are few.
+private struct SharedFields {
+  var bytes: UInt32 = 0
+  var length = 0
+  /// Nil: there are none yet.
+  var authority: UnsafeRawPointer?
+  var type = PushType.alert
+  var priority: UInt8 = 0
+  /// One more than the number of the topic's entry; 0 without a topic.
+  var topic = 0
+  /// How many entries the table had had.
+  var number = 0
+}
+
 /// Writes the header fields of one connection's requests (Apple: Sending notification requests to
 /// APNs, Sending broadcast push notification requests to APNs) in HPACK (RFC 7541). nghttp2's
 /// encoder would search for each name and value, and encode the device token's hex digits one by
@@ -19,6 +33,7 @@ struct RequestHeaders {
 
   private let code: HuffmanCode
   private var table: FieldTable
+  private var shared = SharedFields()
 
   /// `memory` is lent by the caller and has `size` bytes.
   init(_ memory: UnsafeMutableRawPointer) {
@@ -27,7 +42,10 @@ struct RequestHeaders {
   }
 
   /// From now on the peer's table holds at most `size` bytes.
-  mutating func limitTable(to size: Int) { table.limit(to: size) }
+  mutating func limitTable(to size: Int) {
+    table.limit(to: size)
+    shared = SharedFields()
+  }
 
   /// Writes the fields to `target`, which has room for `maximum` bytes, and returns where they
   /// end. Nil if they do not fit.
@@ -50,17 +68,11 @@ struct RequestHeaders {
     next.storeBytes(of: UInt32(0x04_87_83).littleEndian, as: UInt32.self)
     if request.purpose == .channel {
       next = broadcast(request, of: authority, next + 3)
+      next = kind(of: request, next)
     } else {
       next = path(request.token, next + 3)
-      next = common(authority, next)
-      next = put(.topic, request.topic, next)
-    }
-    next = put(.pushType, request.type.text, next)
-    switch request.priority {
-    case 10: next = put(.priority, UnsafeRawBufferPointer("10"), next)
-    case 5: next = put(.priority, UnsafeRawBufferPointer("5"), next)
-    case 1: next = put(.priority, UnsafeRawBufferPointer("1"), next)
-    default: break
+      next = putShared(request, of: authority.authority, next)
+      next = Self.authorization(of: authority, next)
     }
     next = put(.expiration, request.expiry, next)
     next = put(.collapseID, request.collapse, next)
@@ -72,14 +84,66 @@ struct RequestHeaders {
     }
   }
 
+  /// The fields that most notifications share with the one before. They are copied, as long as the
+  /// table is the same.
+  @inline(__always)
+  private mutating func putShared(
+    _ request: StoredRequest, of authority: UnsafeRawBufferPointer,
+    _ target: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
+    guard shared.number == table.count, shared.authority == authority.baseAddress,
+      shared.type == request.type, shared.priority == request.priority,
+      shared.topic == 0
+        ? request.topic.count == 0 : table.holds(shared.topic &- 1, .topic, request.topic)
+    else { return writeShared(request, of: authority, target) }
+    target.storeBytes(of: shared.bytes, as: UInt32.self)
+    return target + shared.length
+  }
+
+  @inline(never)
+  private mutating func writeShared(
+    _ request: StoredRequest, of authority: UnsafeRawBufferPointer,
+    _ target: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
+    let before = table.count
+    var next = put(.authority, authority, target)
+    next = put(.topic, request.topic, next)
+    next = kind(of: request, next)
+    if next - target <= 4, table.count == before {
+      shared = SharedFields(
+        bytes: target.loadUnaligned(as: UInt32.self), length: next - target,
+        authority: authority.baseAddress, type: request.type, priority: request.priority,
+        topic: request.topic.count == 0 ? 0 : table.newest(.topic), number: before)
+    }
+    return next
+  }
+
+  private mutating func kind(
+    of request: StoredRequest, _ target: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
+    let next = put(.pushType, request.type.text, target)
+    switch request.priority {
+    case 10: return put(.priority, UnsafeRawBufferPointer("10"), next)
+    case 5: return put(.priority, UnsafeRawBufferPointer("5"), next)
+    case 1: return put(.priority, UnsafeRawBufferPointer("1"), next)
+    default: return next
+    }
+  }
+
   @inline(__always)
   private mutating func common(
     _ headers: CommonHeaders, _ target: UnsafeMutableRawPointer
   ) -> UnsafeMutableRawPointer {
-    let next = put(.authority, headers.authority, target)
-    guard let field = headers.authorization.baseAddress else { return next }
-    memcpy(next, field, headers.authorization.count)
-    return next + headers.authorization.count
+    Self.authorization(of: headers, put(.authority, headers.authority, target))
+  }
+
+  @inline(__always)
+  private static func authorization(
+    of headers: CommonHeaders, _ target: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
+    guard let field = headers.authorization.baseAddress else { return target }
+    memcpy(target, field, headers.authorization.count)
+    return target + headers.authorization.count
   }
 
   /// Writes the field `authorization` to `target`, which has room for 16 bytes more than the value, and
