@@ -369,6 +369,71 @@ TEST(type_and_topic_that_are_not_said) {
 #undef CASES
 }
 
+/* Most notifications of a campaign differ in the token only. Each of the others is what it says. */
+TEST(each_notification_of_a_campaign_is_what_it_says) {
+  static const told_t payloads[] = {{"{\"aps\":{\"alert\":\"a\"}}", "com.example.app", 0},
+                                    {"{\"aps\":{\"content-available\":1}}", "com.example.app", 0},
+                                    {ACTIVITY, "com.example.app.push-type.liveactivity", 0}};
+  static const char *const types[] = {"alert", "background", "liveactivity"};
+  enum { COUNT = 2000 };
+  static struct {
+    uint32_t payload, priority, expiry, type, own;
+    size_t token_length;
+  } said[COUNT];
+  static uint8_t token[APNS_TOKEN_MAX];
+  uint64_t seed = 7;
+  owned(service) service = service_start(NULL);
+  apns_session_t *session = session_of_app(service, APNS_CHECK_ALL);
+  for (size_t n = 0; n < COUNT; n++) {
+    if (n) said[n] = said[n - 1];
+    if (draw(&seed, 4) == 0) said[n].payload = draw(&seed, 3);
+    if (draw(&seed, 4) == 0) said[n].priority = draw(&seed, 2) * 5;
+    if (draw(&seed, 4) == 0) said[n].expiry = draw(&seed, 2);
+    if (draw(&seed, 4) == 0) said[n].type = draw(&seed, 2);
+    said[n].own = draw(&seed, 12);
+    said[n].token_length = draw(&seed, 5) ? 32 : 4 + draw(&seed, 60);
+    apns_notification_t push = telling(&payloads[said[n].payload]);
+    memcpy(token, &(uint32_t){(uint32_t)n}, 4);
+    push.token = token, push.token_length = said[n].token_length;
+    push.priority = (uint8_t)said[n].priority;
+    push.expiry = said[n].expiry ? APNS_EXPIRY_ONCE : 0;
+    push.topic = said[n].own == 1 ? "com.example.other" : NULL;
+    push.collapse_id = said[n].own == 2 ? "game" : NULL;
+    push.apns_id = said[n].own == 3 ? "5e2a60c0-0000-4000-8000-00000000000a" : NULL;
+    if (said[n].type) push.push_type = (uint8_t)(APNS_PUSH_TYPE_ALERT + said[n].payload);
+    if (said[n].payload == 2) push.push_type = said[n].type ? APNS_PUSH_TYPE_LIVEACTIVITY : 0;
+    if (said[n].own == 1 && said[n].payload == 2) push.topic = "a.push-type.liveactivity";
+    if (said[n].own == 4) {
+      /* Like the one before, but of a type that its payload does not suit. */
+      apns_notification_t other = push;
+      other.push_type = APNS_PUSH_TYPE_WIDGETS;
+      assert_invalid(apns_session_send(session, &other, 0, NULL, &error), "push_type is widgets");
+    }
+    assert_ok(apns_session_send(session, &push, APNS_SEND_MORE, NULL, &error));
+  }
+  drain(session);
+  push_stop(session, service);
+  assert_int_equal(service_count(service), COUNT);
+  for (size_t n = 0; n < COUNT; n++) {
+    const service_push_t *push = service_push(service, n);
+    const told_t *told = &payloads[said[n].payload];
+    memcpy(token, &(uint32_t){(uint32_t)n}, 4);
+    char path[2 * APNS_TOKEN_MAX + 16] = "/3/device/";
+    for (size_t index = 0; index < said[n].token_length; index++)
+      sprintf(path + 10 + 2 * index, "%02x", token[index]);
+    assert_string_equal(push->path, path);
+    assert_string_equal(push->payload, told->payload);
+    assert_string_equal(push->push_type, types[said[n].payload]);
+    assert_string_equal(push->topic, said[n].own != 1       ? told->topic
+                                     : said[n].payload == 2 ? "a.push-type.liveactivity"
+                                                            : "com.example.other");
+    assert_string_equal(push->priority, said[n].priority || said[n].payload == 1 ? "5" : "");
+    assert_string_equal(push->expiration, said[n].expiry ? "0" : "");
+    assert_string_equal(push->collapse_id, said[n].own == 2 ? "game" : "");
+    assert_string_equal(push->id, said[n].own == 3 ? "5e2a60c0-0000-4000-8000-00000000000a" : "");
+  }
+}
+
 /* A missing type and topic come from the certificate, by its names and its extensions. */
 TEST(type_and_topic_of_the_certificate) {
   static const char *const all[] = {"a.voip", "a.voip.voip", "a.voip.complication", NULL};

@@ -81,7 +81,7 @@ private final class FuzzedProvider {
         given.push_type = UInt8(APNS_PUSH_TYPE_ALERT.rawValue)
         guard
           let push = try? session.pointee.notification(
-            &given, payload: payload, payloadCount: payload.count)
+            &given, payload: payload, payloadCount: payload.count, isPassed: false)
         else { return require(false, "the notification is valid") }
         server.requests.append(Request(token: Array(token), payload: Array(payload)))
         identifier = try? session.pointee.take(

@@ -269,10 +269,10 @@ private func takeKnown(
   }
   let payload = UnsafeRawBufferPointer(start: start, count: count)
   let notification = try session.pointee.notification(
-    given, payload: payload, payloadCount: count)
+    given, payload: payload, payloadCount: count, isPassed: needed == .ofPushType)
   switch needed {
   case .none: break
-  case .ofPushType: try session.pointee.check(notification, session.pointee.passed.traits)
+  case .ofPushType: try session.pointee.checkPassed(notification)
   case .all: try check(notification, of: given, payload, session)
   }
   return try session.pointee.take(
@@ -313,7 +313,8 @@ private func take(
   let plan = try plan(of: builder, within: session.pointee.maxPayload(&adopted))
   try refuseHexToken(&adopted, payloadCount: plan.size)
   let notification = try session.pointee.notification(
-    &adopted, payload: UnsafeRawBufferPointer(start: nil, count: 0), payloadCount: plan.size)
+    &adopted, payload: UnsafeRawBufferPointer(start: nil, count: 0), payloadCount: plan.size,
+    isPassed: false)
   let checks = session.pointee.options.checks
   if !checks.isNone {
     try check(&adopted, payload: nil, checks, &session.pointee.passed)

@@ -7,7 +7,7 @@ struct HTTP2Request {
   /// The device token, or the text of a channel.
   let token: UnsafeRawBufferPointer
   let purpose: RequestPurpose
-  private let type: PushType
+  let type: PushType
   /// The payload is still to be read for it.
   private let infersType: Bool
   private let priority: UInt8
@@ -23,6 +23,8 @@ struct HTTP2Request {
   let collapse: UnsafeRawBufferPointer
   /// None: APNs makes one.
   let identifier: MessageID
+  /// The payload tells the type, and the topic is the session's.
+  let isUsual: Bool
 
   static let collapseMax = 64
   static let channelMax = Int(APNS_CHANNEL_ID_MAX)
@@ -30,13 +32,15 @@ struct HTTP2Request {
   static let topicMax = 255
 
   /// `topic` is used if the notification has no topic; `topicCount` is its length if it was checked
-  /// before. `certificate` is the topic that APNs then takes from the certificate, and `isFor` the
+  /// before. `inferred` is the type that the payload is known to
+  /// tell. `certificate` is the topic that APNs then takes from the certificate, and `isFor` the
   /// type that one of them is for. `payloadMax` 0 stands for the limit of the push type. A payload
   /// with only a count must be read after it has been written.
   init(
     _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer,
-    payloadCount: Int, payloadMax: Int, topic fallback: UnsafePointer<CChar>?,
-    topicCount: Int? = nil, certificate: UnsafePointer<CChar>? = nil, isFor: PushType? = nil,
+    payloadCount: Int, inferred: PushType? = nil, payloadMax: Int,
+    topic fallback: UnsafePointer<CChar>?, topicCount: Int? = nil,
+    certificate: UnsafePointer<CChar>? = nil, isFor: PushType? = nil,
     needsTopic: Bool
   ) throws(Failure) {
     let length = given.pointee.token_length
@@ -68,9 +72,11 @@ struct HTTP2Request {
     if let type = try Self.type(given.pointee.push_type, or: named) {
       self.type = type
       infersType = false
+      isUsual = false
     } else {
-      type = PushType.inferred(from: payload)
+      type = inferred ?? PushType.inferred(from: payload)
       infersType = payload.count == 0
+      isUsual = isSessions
     }
     var suffix = UnsafeRawBufferPointer(start: nil, count: 0)
     if isSessions, topic.count == 0, let certificate {
@@ -133,7 +139,7 @@ struct HTTP2Request {
       throw Self.refusal(
         "push_type is ", Int(given.pointee.push_type), ", but a broadcast is for Live Activities")
     }
-    (type, infersType) = (.liveactivity, false)
+    (type, infersType, isUsual) = (.liveactivity, false, false)
     // Apple requires priority and expiration.
     let said = try Self.priority(given.pointee.priority, of: .liveactivity)
     priority = said == 0 ? 10 : said
@@ -159,7 +165,7 @@ struct HTTP2Request {
   ) {
     token = channel
     purpose = .management(operation)
-    (type, infersType) = (.liveactivity, false)
+    (type, infersType, isUsual) = (.liveactivity, false, false)
     priority = 0
     expiry = nil
     topic = app

@@ -5,6 +5,9 @@ struct PassedPayload {
   private var bytes: UnsafeMutableRawPointer?
   private var count = -1
   private(set) var traits = PayloadTraits()
+  /// The push type that it was found to have, and was checked with beside the session's topic; nil: it
+  /// was not.
+  var type: PushType?
 
   /// Longer payloads are not kept.
   private static let maximum = 5120
@@ -18,6 +21,7 @@ struct PassedPayload {
   /// Without memory only the traits are kept.
   mutating func keep(_ payload: UnsafeRawBufferPointer, _ traits: PayloadTraits) {
     self.traits = traits
+    type = nil
     count = -1
     if bytes == nil { bytes = malloc(Self.maximum) }
     guard payload.count <= Self.maximum, let bytes, let base = payload.baseAddress else { return }

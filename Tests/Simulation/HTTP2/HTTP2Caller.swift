@@ -107,7 +107,7 @@ struct HTTP2Caller: Calling, ~Copyable {
         if sent.isBroadcast { given.channel_id = UnsafePointer(text) }
         // The same as apns_session_send() does.
         let push = try session.notification(
-          &given, payload: payload, payloadCount: payload.count)
+          &given, payload: payload, payloadCount: payload.count, isPassed: false)
         world.call.isFullOfOutcomes = isFullOfOutcomes
         defer { world.call.isFullOfOutcomes = false }
         do throws(Failure) {

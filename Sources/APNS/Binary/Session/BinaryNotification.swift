@@ -4,7 +4,8 @@ extension BinarySession where Net: ~Copyable {
   /// A caller's notification as the wire carries it, checked. The payload may be written later.
   @inline(__always)
   func notification(
-    _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer, payloadCount: Int
+    _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer,
+    payloadCount: Int, isPassed: Bool
   ) throws(Failure) -> WireNotification {
     let tokenLength = given.pointee.token_length
     guard let token = given.pointee.token, tokenLength > 0, tokenLength <= Int(APNS_TOKEN_MAX),

@@ -5,7 +5,8 @@ import CNGHTTP2
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   @inline(never)
   func notification(
-    _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer, payloadCount: Int
+    _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer,
+    payloadCount: Int, isPassed: Bool
   ) throws(Failure) -> HTTP2Request {
     if let connection = given.pointee.channel_id, connection.pointee != 0 {
       return try HTTP2Request(
@@ -13,8 +14,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         topic: defaults.topic ?? defaults.certificateTopic)
     }
     return try HTTP2Request(
-      given, payload: payload, payloadCount: payloadCount, payloadMax: options.payloadMax,
-      topic: defaults.topic, topicCount: defaults.topicCount,
+      given, payload: payload, payloadCount: payloadCount, inferred: isPassed ? passed.type : nil,
+      payloadMax: options.payloadMax, topic: defaults.topic, topicCount: defaults.topicCount,
       certificate: tokens == nil ? defaults.certificateTopic : nil, isFor: defaults.pushType,
       needsTopic: tokens != nil)
   }
@@ -25,6 +26,15 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   func check(_ notification: HTTP2Request, _ traits: PayloadTraits) throws(Failure) {
     try notification.check(traits)
+  }
+
+  @inline(__always)
+  mutating func checkPassed(
+    _ notification: HTTP2Request
+  ) throws(Failure) {
+    if notification.isUsual, passed.type != nil { return }
+    try notification.check(passed.traits)
+    if notification.isUsual { passed.type = notification.type }
   }
 
   /// Takes a notification. Waits only without a connection, so that a send that cannot

@@ -11,9 +11,11 @@ protocol ProviderSession: ~Copyable {
   /// Nil without a log.
   var log: UnsafeMutablePointer<SessionLog>? { get }
 
-  /// Checks a caller's notification. Its payload may have no bytes yet, only a count.
+  /// Checks a caller's notification. Its payload may have no bytes yet, only a count; `isPassed`: it
+  /// is the one that passed its check last.
   func notification(
-    _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer, payloadCount: Int
+    _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer,
+    payloadCount: Int, isPassed: Bool
   ) throws(Failure) -> Notification
 
   /// How many bytes the payload of such a notification may have.
@@ -24,6 +26,8 @@ protocol ProviderSession: ~Copyable {
 
   /// Checks it against its payload's traits, for the option `checks`.
   func check(_ notification: Notification, _ traits: PayloadTraits) throws(Failure)
+  /// The same for one whose payload is the one that passed its check last.
+  mutating func checkPassed(_ notification: Notification) throws(Failure)
 
   /// Takes a notification and returns its identifier. `deadline` is its own, in ms as the caller gives
   /// it. `payload` gets the place of the payload, with room for the count, and returns that place or
@@ -152,6 +156,7 @@ extension ProviderSession where Self: ~Copyable {
 
   /// The binary interface has neither topics nor push types.
   func check(_ notification: Notification, _ traits: PayloadTraits) throws(Failure) {}
+  func checkPassed(_ notification: Notification) throws(Failure) {}
 
   /// Writes after something was queued; if more is to come, only whole records. A failure here is
   /// not a failure of the send: the notifications stay queued, and the next call meets the failure
