@@ -6,8 +6,8 @@ import CSystem
 /// to write, and the TLS record being filled. No I/O and no clock. It stays at one address because
 /// nghttp2 keeps it.
 struct HTTP2Codec {
-  private let outbox: UnsafeMutablePointer<Outbox>
-  private let number: UInt16
+  fileprivate let outbox: UnsafeMutablePointer<Outbox>
+  fileprivate let number: UInt16
   fileprivate var showsToken = false
   fileprivate let log: UnsafeMutablePointer<SessionLog>?
   /// The connection's number in the log.
@@ -23,6 +23,8 @@ struct HTTP2Codec {
   fileprivate var written = 0
   /// TLS has the record and could not write it yet. It writes that much and no more, so nothing joins it.
   fileprivate var isOffered = false
+  /// The record holds all that there is to write.
+  fileprivate(set) var isAll = false
   /// Records written so far.
   private var records: UInt16 = 0
   /// Bytes from nghttp2 that did not fit into the record.
@@ -45,8 +47,9 @@ struct HTTP2Codec {
   private(set) var inFlight = 0
   /// How many may be in flight together because of notifications that connections ended with.
   private var flightLimit = FlightLimit()
-  /// The peer's SETTINGS have come.
+  /// The peer's SETTINGS have come, and how many streams it takes at once: until then, one is tried.
   private(set) var hasSettings = false
+  private var streamLimit = 1
   /// The peer takes no more streams, or their numbers have run out.
   private(set) var isDraining = false
   /// The peer sent GOAWAY.
@@ -62,8 +65,13 @@ struct HTTP2Codec {
   private(set) var trials = 0
 
   static var recordSize: Int { 16 << 10 }
-  /// The header encoder's state is stored after the record.
-  fileprivate static var headersOffset: Int { recordSize &+ RequestHeaders.maximum }
+  /// More than any payload takes, so that each goes into one frame as far as the peer's windows allow.
+  private static var maxPart: Int { 5120 }
+  /// The header encoder's state is stored after the record, in which the last frame goes beyond the
+  /// end.
+  fileprivate static var headersOffset: Int {
+    recordSize &+ max(RequestHeaders.maximum, maxPart &+ 16)
+  }
 
   /// Nil if out of memory.
   static func make(
@@ -81,12 +89,11 @@ struct HTTP2Codec {
       free(record)
       return nil
     }
-    itself.initialize(
-      to: HTTP2Codec(UInt16(truncatingIfNeeded: number), outbox, record, log))
+    itself.begin(UInt16(truncatingIfNeeded: number), outbox, record, log)
     return itself
   }
 
-  private init(
+  fileprivate init(
     _ number: UInt16, _ outbox: UnsafeMutablePointer<Outbox>,
     _ record: UnsafeMutablePointer<UInt8>, _ log: UnsafeMutablePointer<SessionLog>?
   ) {
@@ -98,14 +105,6 @@ struct HTTP2Codec {
   }
 
   // MARK: Beginning and ending
-
-  /// The connection is gone. The caller must report notifications in flight to the outbox.
-  @inline(never)
-  mutating func end() {
-    nghttp2_session_del(codec)
-    if let memory { StreamMemory.end(memory) }
-    self = HTTP2Codec(number, outbox, record, log)
-  }
 
   /// Starts no more streams here.
   mutating func drain() { isDraining = true }
@@ -184,21 +183,15 @@ struct HTTP2Codec {
 
   /// The peer allows only one stream without a response.
   var isHeld: Bool {
-    hasSettings && inFlight > 0 && !isDraining
-      && nghttp2_session_get_remote_settings(codec, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS) <= 1
+    hasSettings && inFlight > 0 && !isDraining && streamLimit <= 1
   }
 
   /// How many requests may begin now. It is `mutating` because otherwise it would get a copy of the
   /// whole connection.
   @inline(never)
   mutating func freeStreams() -> Int {
-    guard let codec, !isDraining, !isAsked else { return 0 }
-    var allowed = 1
-    if hasSettings {
-      allowed = Int(
-        nghttp2_session_get_remote_settings(codec, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
-    }
-    if isUntried { allowed = min(allowed, 1 << (3 &* trials)) }
+    guard codec != nil, !isDraining, !isAsked else { return 0 }
+    let allowed = isUntried ? min(streamLimit, 1 << (3 &* trials)) : streamLimit
     return max(0, min(allowed, flightLimit.maximum) &- inFlight)
   }
 
@@ -410,6 +403,8 @@ struct HTTP2Codec {
 
   fileprivate mutating func heardSettings() {
     hasSettings = true
+    streamLimit = Int(
+      nghttp2_session_get_remote_settings(codec, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
     headers.limitTable(
       to: Int(nghttp2_session_get_remote_settings(codec, NGHTTP2_SETTINGS_HEADER_TABLE_SIZE)))
   }
@@ -477,21 +472,37 @@ struct HTTP2Codec {
     return true
   }
 
-  /// Nil when the stream waits.
-  fileprivate mutating func readPayload(
-    _ slot: Int, of stream: Int32, into buffer: UnsafeMutableRawPointer, _ room: Int
+  /// How much of a payload goes into the next frame; nil when the stream waits.
+  fileprivate mutating func nextPart(
+    _ slot: Int, of stream: Int32, _ room: Int
   ) -> (count: Int, isLast: Bool)? {
+    let rest = outbox.pointee.unsent(slot)
+    guard rest >= 0 else { return (0, true) }
+    if defers(stream, rest: rest, room: room) { return nil }
+    let count = min(room, rest, Self.maxPart)
+    return (count, count == rest)
+  }
+
+  /// Writes a frame with that much of a payload at the end of the record, without a copy between;
+  /// false if there is less.
+  fileprivate mutating func writePart(
+    _ frame: UnsafePointer<UInt8>, _ count: Int, of slot: Int
+  ) -> Bool {
     let payload = outbox.pointee.request(slot).payload
-    let sent = min(payload.count &- outbox.pointee.unsent(slot), payload.count)
-    let count = min(room, payload.count &- sent)
-    if defers(stream, rest: payload.count &- sent, room: room) { return nil }
-    if let base = payload.baseAddress { memcpy(buffer, base + sent, count) }
+    let sent = payload.count &- outbox.pointee.unsent(slot)
+    guard count >= 0, count <= payload.count &- sent, let base = payload.baseAddress else {
+      return false
+    }
+    let target = UnsafeMutableRawPointer(record + filled)
+    target.copyMemory(from: frame, byteCount: Self.frameHead)
+    memcpy(target + Self.frameHead, base + sent, count)
+    filled &+= Self.frameHead &+ count
     // Bytes that do not fit into this record begin the next one.
-    let isOver = filled &+ Self.frameHead &+ count > Self.recordSize
-    outbox.pointee.sent(slot, through: sent &+ count, in: isOver ? records &+ 1 : records)
+    outbox.pointee.sent(
+      slot, through: sent &+ count, in: filled > Self.recordSize ? records &+ 1 : records)
     owed = max(0, owed &- count)
     partsWritten &+= 1
-    return (count, sent &+ count == payload.count)
+    return true
   }
 }
 
@@ -503,9 +514,26 @@ extension UnsafeMutablePointer<HTTP2Codec> {
   /// SETTINGS_NO_RFC7540_PRIORITIES; nghttp2 has a name for it since 1.48.
   private static var noPriorities: Int32 { 9 }
 
+  @inline(never)
+  fileprivate func begin(
+    _ number: UInt16, _ outbox: UnsafeMutablePointer<Outbox>,
+    _ record: UnsafeMutablePointer<UInt8>, _ log: UnsafeMutablePointer<SessionLog>?
+  ) { initialize(to: HTTP2Codec(number, outbox, record, log)) }
+
+  /// The connection is gone. The caller must report notifications in flight to the outbox.
+  func connectionEnded() {
+    endHTTP2()
+    begin(pointee.number, pointee.outbox, pointee.record, pointee.log)
+  }
+
+  private func endHTTP2() {
+    nghttp2_session_del(pointee.codec)
+    if let memory = pointee.memory { StreamMemory.end(memory) }
+  }
+
   /// Begins HTTP/2 on a new connection; false if out of memory.
   func begin(showsToken: Bool) -> Bool {
-    pointee.end()
+    connectionEnded()
     pointee.showsToken = showsToken
     var callbacks: OpaquePointer?
     var option: OpaquePointer?
@@ -519,14 +547,11 @@ extension UnsafeMutablePointer<HTTP2Codec> {
     nghttp2_option_set_no_http_messaging(option, 1)
     nghttp2_session_callbacks_set_on_header_callback(callbacks, heardHeader)
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, heardBody)
-    if let log = pointee.log {
-      nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, heardLoggedFrame)
-      if log.pointee.says(APNS_LOG_TRACE) {
-        nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, sentFrame)
-      }
-    } else {
-      nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, heardFrame)
+    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, heardFrame)
+    if let log = pointee.log, log.pointee.says(APNS_LOG_TRACE) {
+      nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, sentFrame)
     }
+    nghttp2_session_callbacks_set_send_data_callback(callbacks, partDue)
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, streamEnded)
     nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, frameNotSent)
     guard let memory = StreamMemory.make() else { return false }
@@ -552,7 +577,7 @@ extension UnsafeMutablePointer<HTTP2Codec> {
 
   /// To be called once, when the connection is not used again.
   func end() {
-    pointee.end()
+    endHTTP2()
     free(pointee.record)
     deinitialize(count: 1)
     free(self)
@@ -578,8 +603,10 @@ extension UnsafeMutablePointer<HTTP2Codec> {
       start: pointee.record, count: min(pointee.filled, HTTP2Codec.recordSize))
   }
 
-  /// Makes nghttp2 put waiting data into frames, until a record is full.
+  /// Makes nghttp2 put waiting data into frames, until a record is full. Frames with payloads are
+  /// written by `partDue` meanwhile.
   func fill(of authority: CommonHeaders) {
+    pointee.isAll = false
     if pointee.isOffered { return }
     let record = pointee.record
     while pointee.filled < HTTP2Codec.recordSize {
@@ -587,7 +614,10 @@ extension UnsafeMutablePointer<HTTP2Codec> {
         var bytes: UnsafePointer<UInt8>?
         let count = nghttp2_session_mem_send(pointee.codec, &bytes)
         if count < 0 { pointee.hasFailed = true }
-        guard count > 0, let bytes else { return }
+        guard count > 0, let bytes else {
+          pointee.isAll = pointee.filled < HTTP2Codec.recordSize
+          return
+        }
         // All that a client sends of these are requests.
         if UInt32(bytes[3]) == NGHTTP2_HEADERS.rawValue, count >= HTTP2Codec.frameHead {
           if pointee.writeHeaders(bytes, of: authority) { continue }
@@ -659,11 +689,26 @@ private func heardFrame(
   _ context: UnsafeMutableRawPointer?
 ) -> CInt {
   guard let frame, let connection = connection(context) else { return 0 }
-  switch UInt32(frame.pointee.hd.type) {
-  case NGHTTP2_HEADERS.rawValue:
+  if let log = connection.pointee.log {
+    log.heard(frame, on: connection.pointee.serial)
+    connection.trace(frame, isSent: false, log)
+  }
+  if UInt32(frame.pointee.hd.type) == NGHTTP2_HEADERS.rawValue {
     connection.pointee.heardHeaders(
       frame.pointee.hd.stream_id,
       isLast: UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0)
+  } else {
+    heardOtherFrame(frame, connection)
+  }
+  return 0
+}
+
+/// Apart, because most frames are responses.
+@inline(never)
+private func heardOtherFrame(
+  _ frame: UnsafePointer<nghttp2_frame>, _ connection: UnsafeMutablePointer<HTTP2Codec>
+) {
+  switch UInt32(frame.pointee.hd.type) {
   case NGHTTP2_DATA.rawValue
   where UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0:
     connection.pointee.heardEnd(frame.pointee.hd.stream_id)
@@ -682,19 +727,6 @@ private func heardFrame(
     connection.pointee.receivedGoaway()
   default: break
   }
-  return 0
-}
-
-/// The same for a session with a log.
-private func heardLoggedFrame(
-  _ codec: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?,
-  _ context: UnsafeMutableRawPointer?
-) -> CInt {
-  if let frame, let connection = connection(context), let log = connection.pointee.log {
-    log.heard(frame, on: connection.pointee.serial)
-    connection.trace(frame, isSent: false, log)
-  }
-  return heardFrame(codec, frame, context)
 }
 
 private func sentFrame(
@@ -730,13 +762,25 @@ private func payloadWanted(
   _ room: Int, _ flags: UnsafeMutablePointer<UInt32>?,
   _ source: UnsafeMutablePointer<nghttp2_data_source>?, _ context: UnsafeMutableRawPointer?
 ) -> Int {
-  guard let buffer, let handle = source?.pointee.ptr, let connection = connection(context) else {
+  guard let handle = source?.pointee.ptr, let connection = connection(context) else {
     return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
   }
   guard
-    let (count, isLast) = connection.pointee.readPayload(
-      Int(bitPattern: handle) &- 1, of: stream, into: buffer, room)
+    let (count, isLast) = connection.pointee.nextPart(
+      Int(bitPattern: handle) &- 1, of: stream, room)
   else { return Int(NGHTTP2_ERR_DEFERRED.rawValue) }
-  if isLast { flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+  flags?.pointee =
+    NGHTTP2_DATA_FLAG_NO_COPY.rawValue | (isLast ? NGHTTP2_DATA_FLAG_EOF.rawValue : 0)
   return count
+}
+
+private func partDue(
+  _ codec: OpaquePointer?, _ frame: UnsafeMutablePointer<nghttp2_frame>?,
+  _ head: UnsafePointer<UInt8>?, _ count: Int,
+  _ source: UnsafeMutablePointer<nghttp2_data_source>?, _ context: UnsafeMutableRawPointer?
+) -> CInt {
+  guard let head, let handle = source?.pointee.ptr, let connection = connection(context),
+    connection.pointee.writePart(head, count, of: Int(bitPattern: handle) &- 1)
+  else { return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue }
+  return connection.pointee.filled < HTTP2Codec.recordSize ? 0 : NGHTTP2_ERR_PAUSE.rawValue
 }

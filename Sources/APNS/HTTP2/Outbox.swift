@@ -692,7 +692,7 @@ struct Outbox: ~Copyable {
   @inline(__always)
   private mutating func giveBackEntry(_ slot: Int) {
     entries[slot].state = .done
-    forget(slot)
+    if entries[slot].body != nil { forget(slot) }
     entries.append(slot, to: &unused)
   }
 

@@ -46,7 +46,8 @@ struct StreamMemory {
   /// A kept piece, or a new one.
   @inline(__always)
   fileprivate mutating func take(_ size: Int) -> UnsafeMutableRawPointer? {
-    let kind = (max(UInt(bitPattern: size), 1) &- 1) &>> UInt(Self.shift)
+    // A size of 0 becomes the largest number, which `add` knows.
+    let kind = (UInt(bitPattern: size) &- 1) &>> UInt(Self.shift)
     guard kind < Self.kinds, let piece = pieces[Int(kind)] else { return add(kind) }
     pieces[Int(kind)] = piece.load(as: UnsafeMutableRawPointer?.self)
     return piece
@@ -54,6 +55,7 @@ struct StreamMemory {
 
   @inline(never)
   private mutating func add(_ kind: UInt) -> UnsafeMutableRawPointer? {
+    if kind == UInt.max &>> UInt(Self.shift) { return take(1) }
     guard kind < 1 << 25 else { return nil }
     let whole = Self.head &+ Self.capacity(kind)
     var place: UnsafeMutableRawPointer

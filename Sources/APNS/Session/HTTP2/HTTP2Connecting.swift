@@ -43,7 +43,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   mutating func close(_ connection: UnsafeMutablePointer<HTTP2Connection>) {
     connection.pointee.link.close(on: &network)
-    connection.pointee.codec.pointee.end()
+    connection.pointee.codec.connectionEnded()
   }
 
   /// The connection is gone. The responses that arrived resolve its notifications in flight.

@@ -19,14 +19,17 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   private mutating func resolve(_ slot: Int) {
     let status = outbox.pointee.status(slot)
     if status < 200 { return unanswered(slot) }
-    let metrics = outbox.pointee.metrics
-    metrics.noteResponse(after: outbox.pointee.flightTime(slot, until: heardAt))
-    if status == 200 {
-      // Only a 200 makes a connection productive: a failing server answers too.
-      reconnects.achieved()
-      hasLeftInVain = false
-      return outbox.pointee.end(slot, as: .accepted)
-    }
+    outbox.pointee.metrics.noteResponse(after: outbox.pointee.flightTime(slot, until: heardAt))
+    guard status == 200 else { return resolve(slot, by: status) }
+    // Only a 200 makes a connection productive: a failing server answers too.
+    reconnects.achieved()
+    hasLeftInVain = false
+    outbox.pointee.end(slot, as: .accepted)
+  }
+
+  /// The status of the response is not 200.
+  @inline(never)
+  private mutating func resolve(_ slot: Int, by status: UInt16) {
     if status < 300 {
       if outbox.pointee.whole != nil {
         reconnects.achieved()
@@ -38,6 +41,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       return outbox.pointee.end(slot, as: .unknown)
     }
     let response = outbox.pointee.readResponse(slot)
+    let metrics = outbox.pointee.metrics
     metrics.noteResponse(status: Int(status), reason: response.reason.number)
     // Taken back below if it is not resent.
     metrics.pointee.retries_asked &+= 1

@@ -305,6 +305,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
           if now &- since >= shortPause { connection.pointee.tookAgain = now }
           connection.pointee.link.stalledSince = nil
         }
+        if count == record.count, connection.pointee.codec.pointee.isAll { return true }
       case .full:
         try stalled(connection, mustRead: false)
         return false

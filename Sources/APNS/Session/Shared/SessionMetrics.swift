@@ -90,15 +90,11 @@ enum ResponseTimes {
     place >= 0 && place < bounds.count ? UInt64(bounds[place]) : .max
   }
 
-  /// How many bounds are shorter: each step halves what is left, so no place is beyond the last.
+  /// How many bounds are shorter. Most responses are fast, so halving would take longer.
   @inline(__always)
   static func place(of microseconds: UInt64) -> Int {
     var place = 0
-    var step = 8
-    while step > 0 {
-      if microseconds > UInt64(bounds[unchecked: place &+ step &- 1]) { place &+= step }
-      step &>>= 1
-    }
+    while place < bounds.count, microseconds > UInt64(bounds[unchecked: place]) { place &+= 1 }
     return place
   }
 }
