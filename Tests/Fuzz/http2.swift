@@ -118,9 +118,10 @@ private final class FuzzedProvider {
         require(
           status != 200 && (status == 0) == (reason == 0),
           "an unknown outcome has no response, or a deferral")
-      case .cancelled, .expired: require(false, "nothing is cancelled, and nothing is due")
+      case .expired: require(answer == nil, "what was not sent has no answer")
+      case .cancelled: require(false, "nothing is cancelled")
       }
-      if outcome.outcome != .unknown {
+      if answer != nil, outcome.outcome != .unknown {
         let serial = taken.firstIndex(of: outcome.identifier) ?? -1
         require(
           server.answersUnheard || server.heard.contains(serial),
@@ -144,7 +145,8 @@ private final class FuzzedProvider {
     session.pointee.count(into: &stats)
     require(stats.taken == taken.count, "every queued notification is counted")
     require(
-      stats.taken == stats.accepted + stats.rejected + stats.unknown + stats.unresolved,
+      stats.taken == stats.accepted + stats.rejected + stats.unknown + stats.expired
+        + stats.unresolved,
       "each is in exactly one count")
     require(stats.in_flight <= stats.unresolved, "what is in flight has no end")
     require(
