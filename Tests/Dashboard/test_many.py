@@ -95,7 +95,7 @@ def test_the_newest_matches_show_before_all_are_found(full, show):
     assert page.run("document.getElementById('rows').ariaBusy") == "true"
     assert page.text("#shown").startswith("searching 100,000 pushes")
     newest = shown(page)
-    # A person may go on while the rest is on its way, and pause.
+    # Meanwhile a person may pause, and open a push.
     page.click("#pause")
     page.run("document.querySelectorAll('.row')[3].click()")
     page.wait("document.querySelector('.inspector .banner .title')?.textContent.startsWith('Order 77')")

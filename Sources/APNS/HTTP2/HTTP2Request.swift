@@ -32,10 +32,10 @@ struct HTTP2Request {
   static let topicMax = 255
 
   /// `topic` is used if the notification has no topic; `topicCount` is its length if it was checked
-  /// before. `inferred` is the type that the payload is known to
-  /// tell. `certificate` is the topic that APNs then takes from the certificate, and `isFor` the
-  /// type that one of them is for. `payloadMax` 0 stands for the limit of the push type. A payload
-  /// with only a count must be read after it has been written.
+  /// before. `inferred` is the payload's push type, if it is known. `certificate` is the topic that
+  /// APNs then takes from the certificate, and `isFor` the type that one of them is for.
+  /// `payloadMax` 0 stands for the limit of the push type. A payload with only a count must be read
+  /// after it has been written.
   init(
     _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer,
     payloadCount: Int, inferred: PushType? = nil, payloadMax: Int,

@@ -11,7 +11,7 @@ struct CommonHeaders {
 private struct SharedFields {
   var bytes: UInt32 = 0
   var length = 0
-  /// Nil: there are none yet.
+  /// Nil until the first are written.
   var authority: UnsafeRawPointer?
   var type = PushType.alert
   var priority: UInt8 = 0

@@ -5,8 +5,7 @@ struct PassedPayload {
   private var bytes: UnsafeMutableRawPointer?
   private var count = -1
   private(set) var traits = PayloadTraits()
-  /// The push type that it was found to have, and was checked with beside the session's topic; nil: it
-  /// was not.
+  /// Its push type, if that was checked together with the session's topic.
   var type: PushType?
 
   /// Longer payloads are not kept.

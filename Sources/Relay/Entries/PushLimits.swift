@@ -14,7 +14,7 @@ enum PushLimits {
       (String(cString: apns_push_type_text(apns_push_type_t(rawValue: UInt32($0)))), $0)
     })
 
-  /// A field that APNs would refuse, and why; nil if there is none.
+  /// A field that APNs would refuse, and why; nil if it would accept all.
   static func fault(in entry: NewEntry) -> (field: String, message: String)? {
     if let type = entry.pushType, pushTypes[type] == nil {
       return ("push_type", "there is no push type '\(type.prefix(40))'")

@@ -19,7 +19,7 @@ package struct KeptPush {
     var outcome: RecentPush.Outcome
     var status: Int16?
     var isDuplicate: Bool
-    /// Of a broadcast.
+    /// How many devices a broadcast reached.
     var devices: Int32
     /// Where its texts begin.
     var start: Int

@@ -11,8 +11,8 @@ protocol ProviderSession: ~Copyable {
   /// Nil without a log.
   var log: UnsafeMutablePointer<SessionLog>? { get }
 
-  /// Checks a caller's notification. Its payload may have no bytes yet, only a count; `isPassed`: it
-  /// is the one that passed its check last.
+  /// Checks a caller's notification. Its payload may have no bytes yet, only a count. With `isPassed`
+  /// the last check that succeeded was of this payload.
   func notification(
     _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer,
     payloadCount: Int, isPassed: Bool
@@ -26,7 +26,7 @@ protocol ProviderSession: ~Copyable {
 
   /// Checks it against its payload's traits, for the option `checks`.
   func check(_ notification: Notification, _ traits: PayloadTraits) throws(Failure)
-  /// The same for one whose payload is the one that passed its check last.
+  /// The same if the last check that succeeded was of its payload.
   mutating func checkPassed(_ notification: Notification) throws(Failure)
 
   /// Takes a notification and returns its identifier. `deadline` is its own, in ms as the caller gives
