@@ -3,8 +3,9 @@
 Each row runs separately, and judge.py judges all of them alike:
 
     late        no call takes more than 100 ms beyond its deadline: its own timeout, or the session's
-                timeouts. With an event loop no call waits at all. The machine's own delays do not count
-                (provider.c), so other load does not fail a row
+                timeouts. With an event loop no call waits in poll() or nanosleep(), or for more than 100 ms in
+                anything else. Most of the machine's own delays do not count (provider.c), so other load
+                does not fail a row
     CPU         of the provider, as a share of the row's time
     most        how often one notification arrived at the peer: never more than 5 times
     a/r/u, d    accepted, rejected, unknown: each queued one has exactly one outcome; none is accepted

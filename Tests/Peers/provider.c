@@ -28,8 +28,9 @@
  *
  * Other load on the machine does not count. So a call's time is the sum of its thread's CPU time,
  * its waits in poll() and nanosleep(), intercepted here and counted up to the requested time, and
- * its other waits, without the time in which the thread was ready to run. On SIGTERM, a call that
- * does not return is named: {"stuck": "drain"}.
+ * its other waits, without the time in which the thread was ready to run. A few milliseconds of
+ * these may be the system's: it waits for a file's page or its processor is taken. On SIGTERM, a
+ * call that does not return is named: {"stuck": "drain"}.
  */
 #define _GNU_SOURCE
 #include <apns/binary.h>
@@ -132,7 +133,7 @@ static void nap(double milliseconds) {
 static struct call {
   const char *name;
   size_t count, early, waits, statuses[16];
-  double cpu, longest_cpu, late, late_by_clock; /* milliseconds; late: beyond the deadline */
+  double cpu, longest, late, late_by_clock; /* milliseconds; late: beyond the deadline */
   char message[sizeof((apns_error_t *)0)->message];
 } calls[16];
 static apns_error_t error = APNS_ERROR_INIT;
@@ -161,11 +162,10 @@ static void begin(const char *name) {
 static apns_status_t ended(double allowed, apns_status_t status) {
   double cpu = cpu_ms() - cpu_before, took = now_ms() - began, elsewhere = 0;
   struct rusage usage = usage_so_far();
-  /* A major page fault makes the system wait, which may hide a short wait of the library. */
+  /* A major page fault makes the system wait, which may hide a wait of the library. */
   if (usage.ru_nvcsw - usage_before.ru_nvcsw > waited.switches &&
       usage.ru_majflt == usage_before.ru_majflt)
-    elsewhere = took - cpu - waited.took - (queued_ms() - queued_before);
-  if (elsewhere < 1) elsewhere = 0;
+    elsewhere = fmax(0, took - cpu - waited.took - (queued_ms() - queued_before));
   if (is_loop) allowed = 0;
   double late = cpu + waited.asked + elsewhere - allowed;
   struct call *call = calls;
@@ -173,8 +173,8 @@ static apns_status_t ended(double allowed, apns_status_t status) {
   if (!call->count++) call->late = call->late_by_clock = -INFINITY;
   call->name = under_way;
   call->cpu += cpu;
-  call->waits += (size_t)waited.count + (elsewhere > 0);
-  call->longest_cpu = fmax(call->longest_cpu, cpu);
+  call->waits += (size_t)waited.count;
+  call->longest = fmax(call->longest, cpu + elsewhere);
   call->late = fmax(call->late, late);
   call->late_by_clock = fmax(call->late_by_clock, took - allowed);
   call->statuses[-status & 15]++;
@@ -557,10 +557,10 @@ static void list(const char *name, int end) {
 static void print_calls(void) {
   for (struct call *call = calls; call->name; call++) {
     printf(
-        "%s\"%s\": {\"count\": %zu, \"cpu\": %.3f, \"longest_cpu\": %.3f, \"late\": %.2f, "
+        "%s\"%s\": {\"count\": %zu, \"cpu\": %.3f, \"longest\": %.3f, \"late\": %.2f, "
         "\"late_by_clock\": %.2f, \"early\": %zu, \"waits\": %zu, \"statuses\": {",
         call == calls ? ", \"calls\": {" : ", ", call->name, call->count, call->cpu,
-        call->longest_cpu, call->late, call->late_by_clock, call->early, call->waits);
+        call->longest, call->late, call->late_by_clock, call->early, call->waits);
     const char *comma = "";
     for (int status = 0; status < 16; status++)
       if (call->statuses[status]) {
