@@ -48,3 +48,5 @@ int process_follow(int process) {
   return -1;
 #endif
 }
+
+void process_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0L, 0L, 0L); }

@@ -9,8 +9,9 @@ import Testing
 @Suite struct IdleWorkerTests {
   private static let deadline: TimeInterval = 30
   private let queue = MemoryQueue()
+  private let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-  private func worker(leaseS: Double) throws -> AppWorker {
+  private func worker(leaseS: Double, resting: RestingWorkers? = nil) throws -> AppWorker {
     var app = AppConfiguration()
     (app.name, app.topic) = ("shop", "com.example.shop")
     // Nothing listens there.
@@ -20,8 +21,8 @@ import Testing
     var settings = RelayConfiguration.Queue()
     settings.leaseS = leaseS
     let credentials = try RelayCredentials(app, queue: queue, log: nil)
-    let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    return try AppWorker(app, settings, queue: queue, credentials: credentials, log: log)
+    return try AppWorker(
+      app, settings, queue: queue, credentials: credentials, log: log, resting: resting)
   }
 
   /// The calls of a worker until `isEnough` of them, or a deadline. `act` is called after each, on the
@@ -70,5 +71,46 @@ import Testing
     let looks = 3
     let calls = try calls(leaseS: 1) { $0.count { $0 != .heartbeat } >= looks }
     #expect(calls.count { $0 != .heartbeat } >= looks, "\(calls)")
+  }
+
+  /// It wakes up for the entry, and rests once another worker has ended that.
+  @Test func itRestsAfterAWhile() throws {
+    let resting = RestingWorkers(queue, log: log, ReclaimPace(), afterMS: 20)
+    let worker = try worker(leaseS: 30, resting: resting)
+    worker.start()
+    for number in 1...3 {
+      #expect(waits { worker.isResting })
+      let due = RelayClock.now + 60_000
+      var entry = NewEntry(app: "shop", id: "\(number)", token: "5f79cfda", payload: "{}")
+      entry.due = due
+      _ = try queue.enqueue([entry], at: RelayClock.now)
+      queue.news.tell([.entries], of: "shop")
+      #expect(waits { !worker.isResting })
+      let other = queue.join(app: "shop", named: "another", at: due)
+      let got = try queue.claim(other, room: 1, at: due)
+      try queue.record([EntryUpdate(got[0], [], .finished)], by: other, at: due)
+      queue.news.tell([.entries], of: "shop")
+    }
+    worker.drain(withinMS: 0)
+    worker.wait()
+  }
+
+  /// Otherwise a later entry with this ID would be cancelled too.
+  @Test func itWakesUpToForgetACancelledID() throws {
+    let resting = RestingWorkers(queue, log: log, ReclaimPace(), afterMS: 20)
+    let worker = try worker(leaseS: 30, resting: resting)
+    worker.start()
+    let store = OrderStore(queue, app: "shop")
+    try store.change { $0.cancelledIDs.insert("ended") }
+    queue.news.tell([.entries], of: "shop")
+    #expect(try waits { try store.read().cancelledIDs.isEmpty })
+    worker.drain(withinMS: 0)
+    worker.wait()
+  }
+
+  private func waits(_ holds: () throws -> Bool) rethrows -> Bool {
+    let limit = Date() + Self.deadline
+    while try !holds(), Date() < limit { usleep(1000) }
+    return try holds()
   }
 }

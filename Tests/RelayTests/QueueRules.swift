@@ -295,6 +295,39 @@ import Testing
     #expect(try queue.claim(living, room: 9, at: now + 130_000).ids == ["c"])
   }
 
+  @Test(arguments: Engine.here) func manyLeasesAreRenewedAtOnce(_ engine: Engine) throws {
+    let queue = try open(engine)
+    let all = try (1...300).map { try queue.join(app: "app-\($0)", named: "a test", at: now) }
+    let gone = Set([all[7], all[299]])
+    for one in gone { try queue.leave(one, line: "gone", at: now) }
+    #expect(try queue.renew(all, at: now + 100_000) == gone)
+    #expect(try queue.renew([], at: now + 100_000).isEmpty)
+    _ = try queue.reclaim(silentSince: now + 100_000, at: now + 100_000)
+    #expect(try all.count { try queue.knows($0) } == 298)
+  }
+
+  @Test(arguments: Engine.here) func anEntryIsThereWhateverItWaitsFor(_ engine: Engine) throws {
+    let dues: [String: Int64] = [
+      "paused": PausedTime.due, "paced": PacedTime.of("sale"), "later": now + 86_400_000, "now": now,
+    ]
+    var bulk = entry("a", app: "paced")
+    bulk.lane = .bulk
+    let others = ["paused", "later", "now", "new"].map { entry("a", app: $0) }
+    let queue = try open(engine, others + [bulk])
+    for (app, due) in dues {
+      let workerID = try queue.join(app: app, named: "a test", at: now)
+      let got = try queue.claim(workerID, room: 1, at: now)
+      try queue.record(got[0], [], .released(at: due), by: workerID, at: now)
+      #expect(try queue.hasEntries(app: app), "\(app)")
+    }
+    #expect(try queue.hasEntries(app: "new"))
+    let workerID = try queue.join(app: "new", named: "a test", at: now)
+    let got = try queue.claim(workerID, room: 1, at: now)
+    try queue.record(got[0], [outcome()], .finished, by: workerID, at: now)
+    #expect(try !queue.hasEntries(app: "new"))
+    #expect(try !queue.hasEntries(app: "nobody's"))
+  }
+
   @Test(arguments: Engine.here) func theSecondOutcomeOfANotificationCountsForNothing(
     _ engine: Engine
   ) throws {

@@ -12,4 +12,7 @@ void process_end_at_abort(void);
  */
 int process_follow(int process);
 
+/* Names the calling thread, for `top -H`. Only 15 bytes count. */
+void process_name_thread(const char *name);
+
 #endif

@@ -1,3 +1,4 @@
+import CProcess
 import Foundation
 
 extension Thread {
@@ -5,8 +6,10 @@ extension Thread {
   static func begin(
     _ name: String, stackBytes: Int = 1 << 19, _ work: @escaping @Sendable () -> Void
   ) {
-    let thread = Thread(block: work)
-    thread.name = name
+    let thread = Thread {
+      process_name_thread(name)
+      work()
+    }
     thread.stackSize = stackBytes
     thread.start()
   }

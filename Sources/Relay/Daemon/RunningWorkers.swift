@@ -15,6 +15,7 @@ final class RunningWorkers: @unchecked Sendable {
   private let log: Logger
   private let badTokens: BadTokens
   private let reclaimPace = ReclaimPace()
+  private let resting: RestingWorkers
   /// Called with the recorded updates of an app, on its worker's thread.
   private let recorded: @Sendable (_ app: String, [EntryUpdate]) -> Void
   private let shared = Mutex<[(app: String, worker: AppWorker)]>([])
@@ -27,6 +28,7 @@ final class RunningWorkers: @unchecked Sendable {
     recorded: @escaping @Sendable (_ app: String, [EntryUpdate]) -> Void
   ) {
     (self.queue, self.log, self.badTokens, self.recorded) = (queue, log, badTokens, recorded)
+    resting = RestingWorkers(queue, log: log, reclaimPace)
   }
 
   // MARK: Calls from all threads
@@ -63,7 +65,7 @@ final class RunningWorkers: @unchecked Sendable {
       credentials.prepare()
       let worker = try AppWorker(
         app, settings, queue: queue, credentials: credentials, log: log, badTokens: badTokens,
-        reclaimPace: reclaimPace,
+        reclaimPace: reclaimPace, resting: resting,
         recorded: { [recorded] in recorded(app.name, $0) })
       return Running(worker: worker, who: app.credentials, files: files)
     } catch {

@@ -5,6 +5,8 @@ package protocol EntryQueue: AnyObject, Sendable {
   /// Renews the worker's lease. False if the lease expired: its entries were reclaimed, and it must
   /// join again.
   func renew(_ workerID: WorkerID, at now: Int64) throws -> Bool
+  /// Renews many leases at once. Returns the workers whose lease had expired.
+  func renew(_ workerIDs: [WorkerID], at now: Int64) throws -> Set<WorkerID>
   /// Removes the worker. Entries that it still holds return to the queue with `line` appended to
   /// their history, and count a shared crash.
   func leave(_ workerID: WorkerID, line: String, at now: Int64) throws
@@ -25,6 +27,8 @@ package protocol EntryQueue: AnyObject, Sendable {
   func claim(
     _ workerID: WorkerID, lanes: [Lane], room: Int, inOrder: Bool, isFree: Bool, at now: Int64
   ) throws -> [Entry]
+  /// Whether entries of this app may be in the queue, whatever they wait for. Read-only.
+  func hasEntries(app: String) throws -> Bool
   /// Whether there may be entries to claim. Read-only.
   func isAnythingThere(app: String, at now: Int64) throws -> Bool
   /// When there may be entries of these lanes to claim; nil if none waits for a time. Read-only.
@@ -47,6 +51,10 @@ package protocol EntryQueue: AnyObject, Sendable {
 }
 
 extension EntryQueue {
+  package func renew(_ workerIDs: [WorkerID], at now: Int64) throws -> Set<WorkerID> {
+    try Set(workerIDs.filter { try !renew($0, at: now) })
+  }
+
   /// Whether a running worker of this app sent a heartbeat within this time. Read-only.
   package func isServed(_ app: String, withinMS: Int64, at now: Int64) throws -> Bool {
     try workers(app: app, at: now).contains { $0.isRunning && $0.silentMS <= withinMS }

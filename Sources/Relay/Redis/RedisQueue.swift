@@ -51,20 +51,23 @@ package final class RedisQueue: QueueEngine {
     _ script: RedisScript, app: String, isRepeatable: Bool = true,
     _ arguments: (inout RedisCommand) -> Void
   ) throws -> RedisReply {
-    func command(_ name: String, _ text: String) -> RedisCommand {
-      let keys = Self.keys(app)
-      var command = RedisCommand(name, text, "\(keys.count)")
-      for key in keys { command.add(key) }
-      arguments(&command)
-      return command
-    }
-    let byHash = command("EVALSHA", script.hash)
+    let byHash = Self.command("EVALSHA", script.hash, app: app, arguments)
     return try connections.use(Self.key(app), isRepeatable: isRepeatable) { connection in
       let reply = try connection.ask(byHash)
       guard case .error(let words) = reply else { return reply }
       guard words.hasPrefix("NOSCRIPT") else { throw connection.refusal(words) }
-      return try connection.demand(command("EVAL", script.text))
+      return try connection.demand(Self.command("EVAL", script.text, app: app, arguments))
     }
+  }
+
+  static func command(
+    _ name: String, _ script: String, app: String, _ arguments: (inout RedisCommand) -> Void
+  ) -> RedisCommand {
+    let keys = keys(app)
+    var command = RedisCommand(name, script, "\(keys.count)")
+    for key in keys { command.add(key) }
+    arguments(&command)
+    return command
   }
 
   func run(
@@ -90,6 +93,12 @@ package final class RedisQueue: QueueEngine {
   }
 
   // MARK: Entries
+
+  package func hasEntries(app: String) throws -> Bool {
+    // Entries stay in these until their end.
+    let streams = ["in", "urgent", "bulk"].map { RedisCommand("XLEN", "apns:{\(app)}:\($0)") }
+    return try ask(streams).contains { $0.number != 0 }
+  }
 
   package func isAnythingThere(app: String, at now: Int64) throws -> Bool {
     try nextDue(app: app, lanes: Lane.allCases, at: now).map { $0 <= now } ?? false

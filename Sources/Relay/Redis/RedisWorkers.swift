@@ -1,5 +1,8 @@
 /// The workers of each app in Redis. Their entries wait again once they end.
 extension RedisQueue {
+  /// In one pipeline. Each command has the names of all keys, about a kilobyte.
+  private static let renewedTogether = 256
+
   package func join(app: String, named name: String, at now: Int64) throws -> WorkerID {
     try remember(app)
     let time = try shared(now, app)
@@ -20,6 +23,26 @@ extension RedisQueue {
     }
     held.forget(workerID)
     return false
+  }
+
+  package func renew(_ workerIDs: [WorkerID], at now: Int64) throws -> Set<WorkerID> {
+    var lost: Set<WorkerID> = []
+    for start in stride(from: 0, to: workerIDs.count, by: Self.renewedTogether) {
+      let some = workerIDs[start...].prefix(Self.renewedTogether)
+      let commands = try some.map { workerID in
+        let time = try shared(now, workerID.app)
+        return Self.command("EVALSHA", RedisScript.renew.hash, app: workerID.app) {
+          $0.add(workerID.number)
+          $0.add(time)
+        }
+      }
+      // Alone, if Redis does not know the script yet, or the lease has expired.
+      for (workerID, reply) in zip(some, connections.each(commands))
+      where (try? reply.get().number) != 1 {
+        if try !renew(workerID, at: now) { lost.insert(workerID) }
+      }
+    }
+    return lost
   }
 
   package func knows(_ workerID: WorkerID) throws -> Bool {

@@ -22,6 +22,23 @@ extension SQLiteQueue {
     ORDER BY crashes, entry
     """
 
+  package func hasEntries(app: String) throws -> Bool {
+    try file.read { database in
+      try HotStatement.finds(
+        database,
+        """
+        SELECT 1 FROM entries
+        WHERE app = ? AND lane IN (\(SQLiteSchema.lanes)) AND worker IS NULL AND due = 0
+        """, app)
+        || HotStatement.finds(
+          database,
+          """
+          SELECT 1 FROM entries
+          WHERE app = ? AND lane IN (\(SQLiteSchema.lanes)) AND worker IS NULL AND due > 0
+          """, app)
+    }
+  }
+
   package func isAnythingThere(app: String, at now: Int64) throws -> Bool {
     try isAnythingThere(app: app, Lane.allCases, at: now)
   }

@@ -19,6 +19,18 @@ extension SQLiteQueue {
       "UPDATE workers SET heard = ? WHERE number = ?", [now, workerID.number], canWait: true) == 1
   }
 
+  package func renew(_ workerIDs: [WorkerID], at now: Int64) throws -> Set<WorkerID> {
+    try file.change(canWait: true) { database in
+      let renewal = try database.cachedStatement(
+        sql: "UPDATE workers SET heard = ? WHERE number = ?")
+      return try Set(
+        workerIDs.filter { workerID in
+          try renewal.execute(arguments: [now, workerID.number])
+          return database.changesCount == 0
+        })
+    }
+  }
+
   package func knows(_ workerID: WorkerID) throws -> Bool {
     try file.read { try Self.knows(workerID, $0) }
   }

@@ -3,8 +3,8 @@ import Logging
 /// The settings of an app on which all relays on a queue must agree. The first relay writes them
 /// into the queue; another one with different settings logs that. If topic, environment or order
 /// differ, it claims no entries, because its notifications would be sent as another app's or in
-/// another order.
-struct Agreement {
+/// another order. A class, because it outlives a worker's loop.
+final class Agreement {
   private static let note = "agreement"
 
   private let name: String
@@ -40,7 +40,7 @@ struct Agreement {
   }
 
   /// Writes the settings, or compares them with the queue's.
-  mutating func look(_ queue: any EntryQueue & AppStateStore, _ workerID: WorkerID, _ log: Logger)
+  func look(_ queue: any EntryQueue & AppStateStore, _ workerID: WorkerID, _ log: Logger)
     throws
   {
     let own = text(workerID)
@@ -70,7 +70,7 @@ struct Agreement {
     words = said
   }
 
-  private mutating func agree(_ log: Logger) {
+  private func agree(_ log: Logger) {
     if words != nil { log.notice("the relays agree again") }
     (words, isBroken) = (nil, false)
   }

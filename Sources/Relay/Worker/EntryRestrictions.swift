@@ -23,6 +23,9 @@ final class EntryRestrictions {
     quietUntil == nil || orders.endsAny ? Lane.allCases : [.urgent, .normal]
   }
 
+  /// Whether no order waits for its time.
+  var areFollowed: Bool { orders.next(after: 0) == .max }
+
   /// When something changes next (monotonic), if there is no news.
   var next: Int64 {
     let next = orders.next(after: times.newsAt)

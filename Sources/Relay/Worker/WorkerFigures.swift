@@ -41,6 +41,10 @@ package struct WorkerFigures: Sendable {
   /// When the worker last ran a pass (monotonic).
   package var heard: Int64 = 0
 
+  mutating func use(_ agreement: Agreement) {
+    (disagreement, isFirst) = (agreement.words, agreement.isFirst)
+  }
+
   // A call would copy the update.
   @inline(__always)
   mutating func count(_ update: EntryUpdate) {

@@ -62,9 +62,17 @@ final class WorkerLease {
     return true
   }
 
+  /// Others have renewed it.
+  func wasRenewed(at clock: Int64) { lastHeard = clock }
+
   func join(_ queue: any EntryQueue, at clock: Int64) throws {
     workerID = try queue.join(app: workerID.app, named: Self.name, at: clock)
     lastHeard = clock
+  }
+
+  func leave(_ queue: any EntryQueue) throws {
+    try queue.leave(
+      workerID, line: "worker \(workerID.number) stopped before the response", at: RelayClock.now)
   }
 
   /// The heartbeat from which on other workers are not silent.

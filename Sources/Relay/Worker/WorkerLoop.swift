@@ -4,13 +4,17 @@ import Foundation
 import Logging
 
 /// The loop of a worker's thread. Each pass renews what others must know of the worker, claims
-/// entries, pushes them, and records their outcomes.
-final class WorkerLoop {
+/// entries, pushes them, and records their outcomes. Used only by that thread, but for waking its session.
+final class WorkerLoop: @unchecked Sendable {
   /// How often it looks around while it has work.
   private static let turnMS: Int64 = 200
 
   let session: ServiceSession
   let times = ClaimTimes()
+  /// Where the worker may rest, and whether it does now; nil if it never rests.
+  private var rest: (place: RestingWorkers, begins: () -> Bool)?
+  /// When it last had work (monotonic).
+  private var busyAt = RelayClock.monotonic
   private let control: WorkerControl
   private let report: WorkerReport
   private let entries: HeldEntries
@@ -24,10 +28,11 @@ final class WorkerLoop {
   init(
     _ app: AppConfiguration, _ settings: RelayConfiguration.Queue, queue: any QueueEngine,
     credentials: RelayCredentials, log: Logger, _ badTokens: BadTokens?,
-    _ reclaimPace: ReclaimPace, _ control: WorkerControl,
+    _ reclaimPace: ReclaimPace, _ control: WorkerControl, _ lease: WorkerLease,
+    _ agreement: Agreement,
     recorded: @escaping @Sendable ([EntryUpdate]) -> Void
   ) throws {
-    self.control = control
+    (self.control, self.lease) = (control, lease)
     let lines = ForwardedLines(log)
     session = try ServiceSession(
       app, credentials,
@@ -35,25 +40,29 @@ final class WorkerLoop {
         lines.report($0)
       })
     report = WorkerReport(log, lines, control)
-    let leaseMS = Int64(settings.leaseS * 1000)
-    let quota = ConnectionQuota(app, leaseMS: leaseMS, session)
+    let quota = ConnectionQuota(app, leaseMS: Int64(settings.leaseS * 1000), session)
     let rules = DeliveryRules(
       deliveries: settings.maxDeliveries, tries: app.retry.maxDeferrals, delivery: app.delivery)
     entries = HeldEntries(app, WorkerOrders(queue, app: app.name), rules, PushRates(app, queue))
     let badTokenRecorder = try BadTokenRecorder(app, queue, badTokens, log: log)
-    lease = try WorkerLease(queue, app: app.name, ms: leaseMS)
     recorder = OutcomeRecorder(
       queue, lease, entries, times, report, badTokens, badTokenRecorder, recorded: recorded)
     restrictions = EntryRestrictions(entries, recorder, times, report)
     membership = WorkerMembership(
-      queue, lease, Agreement(app, named: WorkerLease.name), quota, session, entries, recorder,
-      times, report, control, reclaimPace)
+      queue, lease, agreement, quota, session, entries, recorder, times, report, control,
+      reclaimPace)
     claims = EntryClaims(
       queue, lease, membership, session, restrictions, entries, recorder, times, report)
     pusher = EntryPusher(queue, session, entries, recorder, times, report)
     report.begin(credentials)
   }
 
+  func mayRest(_ place: RestingWorkers, begins: @escaping () -> Bool) {
+    rest = (place, begins)
+    report.lacksRoom = { place.makeRoom() }
+  }
+
+  /// Until it is told to drain, or rests.
   func run() {
     var hasLookedTwice = false
     while true {
@@ -82,7 +91,8 @@ final class WorkerLoop {
       recorder.recordIfDue(RelayClock.monotonic, isLast: false)
       pusher.bringBack(now)
       show(now)
-      rest(drainUntil)
+      if drainUntil == nil, begunToRest(now) { return close() }
+      wait(drainUntil)
     }
   }
 
@@ -102,7 +112,7 @@ final class WorkerLoop {
     return requests.drainUntil
   }
 
-  private func rest(_ drainUntil: Int64?) {
+  private func wait(_ drainUntil: Int64?) {
     let now = RelayClock.monotonic
     let isIdle = drainUntil == nil && self.isIdle
     var time = min(isIdle ? nextTime : now + Self.turnMS, entries.next)
@@ -133,8 +143,27 @@ final class WorkerLoop {
       problem.isOfQueue || problem.standing.isInDoubt || recorder.badTokenRecorder?.hasMore == true
     return [
       membership.next(after: isWaiting ? .max : times.newsAt), restrictions.next, pusher.next,
-      report.next, claims.nextRefill,
+      report.next, claims.nextRefill, rest.map { busyAt + $0.place.afterMS } ?? .max,
     ].min()!
+  }
+
+  private func begunToRest(_ now: Int64) -> Bool {
+    guard let rest else { return false }
+    guard isIdle else {
+      busyAt = now
+      return false
+    }
+    guard now - busyAt >= rest.place.afterMS else { return false }
+    // If it cannot rest, it looks again after as long.
+    busyAt = now
+    return claims.next == .max && restrictions.areFollowed && !report.problem.isAny
+      && rest.begins()
+  }
+
+  private func close() {
+    close(withinMS: 500, until: RelayClock.monotonic + 1000)
+    report.showSoon()
+    show(RelayClock.monotonic)
   }
 
   private func end(_ drainUntil: Int64) {
@@ -177,7 +206,7 @@ final class WorkerLoop {
     control.shown.withLock { $0.lostOutcomes = lost }
   }
 
-  private func show(_ now: Int64) {
+  func show(_ now: Int64) {
     report.show(at: now) { figures in
       figures.inHand = entries.count
       figures.perSecond = entries.rates.ofApp?.perSecond

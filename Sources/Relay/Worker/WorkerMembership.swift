@@ -10,7 +10,7 @@ final class WorkerMembership {
   private let report: WorkerReport
   private let control: WorkerControl
   private let reclaimPace: ReclaimPace
-  private var agreement: Agreement
+  private let agreement: Agreement
   /// nil without a limit.
   private var quota: ConnectionQuota?
   /// The lease cannot be renewed, and others may have the entries soon.
@@ -93,8 +93,6 @@ final class WorkerMembership {
   func leave() throws {
     try agreement.leave(queue, lease.workerID)
     try recorder.exchangeBadTokens(at: RelayClock.now, isLast: true)
-    try queue.leave(
-      lease.workerID, line: "worker \(lease.workerID.number) stopped before the response",
-      at: RelayClock.now)
+    try lease.leave(queue)
   }
 }

@@ -16,6 +16,7 @@ struct WorkerProblem {
 
   init(_ log: Logger) { self.log = log }
 
+  var isAny: Bool { words != nil || standing.words != nil || standing.isInDoubt }
   var isOfQueue: Bool { words != nil && cause != .other }
 
   mutating func report(_ words: String, _ cause: Cause) {

@@ -1,3 +1,4 @@
+import CAPNS
 import Client
 import Logging
 
@@ -6,16 +7,20 @@ final class WorkerReport {
   let log: Logger
   // No exclusivity checks, as in `HeldEntry`.
   @exclusivity(unchecked) private(set) var problem: WorkerProblem
-  @exclusivity(unchecked) var figures = WorkerFigures()
+  @exclusivity(unchecked) var figures: WorkerFigures
   private let forwarded: ForwardedLines
   private let control: WorkerControl
   private var nextFigures: Int64 = 0
+  /// Called if there are too few file descriptors or too little memory.
+  var lacksRoom: () -> Void = {}
   /// Something may have happened since the figures were shown.
   var isOld = false
 
   init(_ log: Logger, _ forwarded: ForwardedLines, _ control: WorkerControl) {
     (self.log, self.forwarded, self.control) = (log, forwarded, control)
     problem = WorkerProblem(log)
+    // Counters continue if the worker has rested.
+    figures = control.shown.withLock { $0.figures }
   }
 
   func begin(_ credentials: RelayCredentials) {
@@ -26,6 +31,7 @@ final class WorkerReport {
 
   func note(_ error: LibraryError?) {
     guard let error else { return }
+    if error.status == APNS_ERR_MEMORY { lacksRoom() }
     problem.note(error, at: RelayClock.monotonic)
     showSoon()
   }
@@ -54,8 +60,7 @@ final class WorkerReport {
     if figures.disagreement != agreement.words || figures.isFirst != agreement.isFirst {
       showSoon()
     }
-    figures.disagreement = agreement.words
-    figures.isFirst = agreement.isFirst
+    figures.use(agreement)
   }
 
   func showSoon() { nextFigures = 0 }

@@ -258,6 +258,10 @@ final class MemoryQueue: QueueEngine {
     }
   }
 
+  func hasEntries(app: String) -> Bool {
+    state.withLock { $0.rows.contains { $0.content.app == app } }
+  }
+
   func isAnythingThere(app: String, at now: Int64) -> Bool {
     let isThere = state.withLock { state in
       state.rows.contains { $0.content.app == app && $0.worker == nil && $0.due <= now }
