@@ -7,6 +7,7 @@ final class RecentResponses: Sendable {
 
   private struct Sample {
     var at: Int64
+    var session: String
     var counts: Counts
   }
 
@@ -14,20 +15,21 @@ final class RecentResponses: Sendable {
   private static let everyMS: Int64 = 60_000
   private static let keptMS: Int64 = 3_600_000
 
-  /// By app, oldest first, one a minute.
+  /// By app, oldest first, one a minute. What stays the same is one, which moves on.
   private let samples = Mutex<[String: [Sample]]>([:])
 
   /// `session` has the metrics of the app's session. Times are UNIX milliseconds.
   func note(_ app: String, session: String, at now: Int64) {
-    let counts = Self.counts(session)
+    let last = samples.withLock { $0[app]?.last }
+    if let last, now - last.at < Self.everyMS { return }
+    let isSame = last?.session == session
+    let counts = isSame ? last!.counts : Self.counts(session)
     samples.withLock { all in
       var kept = all[app] ?? []
-      if let last = kept.last {
-        guard now - last.at >= Self.everyMS else { return }
-        // A new session counts from 0.
-        if Self.total(counts) < Self.total(last.counts) { kept = [] }
-      }
-      kept.append(Sample(at: now, counts: counts))
+      // A new session counts from 0.
+      if let last, Self.total(counts) < Self.total(last.counts) { kept = [] }
+      if isSame { kept.removeLast() }
+      kept.append(Sample(at: now, session: session, counts: counts))
       kept.removeAll { now - $0.at > Self.keptMS }
       all[app] = kept
     }
