@@ -21,7 +21,7 @@ import Testing
   private func order(
     _ request: ListenerRequest, _ apps: [AppConfiguration] = shop, app: String? = nil
   ) throws(ListenerResponse) -> RequestRules.Order {
-    try RequestRules(apps: apps, app: app, waitMS: 30_000).order(request)
+    try RequestRules(apps: ServedApps(apps), app: app, waitMS: 30_000).order(request)
   }
 
   private func entry(

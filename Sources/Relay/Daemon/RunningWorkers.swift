@@ -18,7 +18,8 @@ final class RunningWorkers: @unchecked Sendable {
   private let resting: RestingWorkers
   /// Called with the recorded updates of an app, on its worker's thread.
   private let recorded: @Sendable (_ app: String, [EntryUpdate]) -> Void
-  private let shared = Mutex<[(app: String, worker: AppWorker)]>([])
+  /// With the worker of each app, in the order of the apps.
+  private let shared = Mutex<(apps: ServedApps, workers: [AppWorker])>((ServedApps([]), []))
   private var workers: [Running] = []
   /// Workers of apps that were removed or changed, which are ending.
   private var leaving: [AppWorker] = []
@@ -34,13 +35,13 @@ final class RunningWorkers: @unchecked Sendable {
   // MARK: Calls from all threads
 
   var shown: Console.Apps {
-    shared.withLock { $0 }.map { (app: $0.app, figures: $0.worker.shownFigures) }
+    shared.withLock { $0.workers }.map { (app: $0.app.name, figures: $0.shownFigures) }
   }
 
-  var apps: [AppConfiguration] { shared.withLock { $0.map(\.worker.app) } }
+  var apps: ServedApps { shared.withLock { $0.apps } }
 
   func look(_ app: String) {
-    shared.withLock { $0.first { $0.app == app }?.worker }?.look()
+    shared.withLock { now in now.apps.index(of: app).map { now.workers[$0] } }?.look()
   }
 
   // MARK: Calls from the daemon's thread
@@ -74,18 +75,18 @@ final class RunningWorkers: @unchecked Sendable {
   }
 
   private func publish() {
-    let all = workers.map { (app: $0.worker.app.name, worker: $0.worker) }
-    shared.withLock { $0 = all }
+    let all = workers.map(\.worker)
+    let apps = ServedApps(all.map(\.app))
+    shared.withLock { $0 = (apps, all) }
   }
 
   /// Unchanged apps keep their connections. If only the credentials changed, the app keeps its
   /// session.
   func reload(_ wanted: RelayConfiguration, sameQueue: Bool) {
-    var before = workers
+    var before = Dictionary(uniqueKeysWithValues: workers.map { ($0.worker.app.name, $0) })
     workers = []
     for app in wanted.apps {
-      let index = before.firstIndex { $0.worker.app.name == app.name }
-      let old = index.map { before.remove(at: $0) }
+      let old = before.removeValue(forKey: app.name)
       do {
         if let old, sameQueue, let kept = try renewed(old, app) {
           workers.append(kept)
@@ -100,7 +101,7 @@ final class RunningWorkers: @unchecked Sendable {
         if let old { workers.append(old) }
       }
     }
-    for old in before { leave(old.worker, wanted) }
+    for old in before.values { leave(old.worker, wanted) }
     publish()
   }
 

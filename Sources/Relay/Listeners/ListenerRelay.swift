@@ -11,7 +11,7 @@ package struct ListenerRelay: Sendable {
   package var log: Logger
   package var sockets: PassedSockets
   /// The apps in the current configuration.
-  package var apps: @Sendable () -> [AppConfiguration]
+  package var apps: @Sendable () -> ServedApps
   /// Wakes the app's worker, because the queue has new entries.
   package var look: @Sendable (_ app: String) -> Void
 }

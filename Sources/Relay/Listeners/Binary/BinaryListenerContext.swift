@@ -59,7 +59,7 @@ final class BinaryListenerContext: Sendable {
   /// Gives a known client its part of the quota until it is closed. False if the quota is used up.
   func admit(_ channel: any Channel, _ app: String, _ quotas: ClientQuotas) -> Bool {
     let client = ClientQuotas.Client(app: app, address: channel.remoteAddress?.host ?? "")
-    if let limit = quotas.enter(client, of: clients.count(of: relay.apps())) {
+    if let limit = quotas.enter(client, of: clients.count(of: relay.apps().all.count)) {
       figures.refuseConnection(by: quotas === feedbackPort ? .feedback : limit)
       return false
     }

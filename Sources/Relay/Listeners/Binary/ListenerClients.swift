@@ -11,12 +11,15 @@ struct ListenerClients: Sendable {
   }
 
   private let fingerprints: [String: String]
+  /// The number of apps with a fingerprint.
+  private let listed: Int
   private let authorities: ClientTrustStore?
   private let app: String?
   private let level: CInt
 
   init(_ listener: BinaryListenerConfiguration) throws {
     fingerprints = listener.fingerprints
+    listed = Set(fingerprints.values).count
     app = listener.app
     level = listener.tls.takesSHA1 ? 0 : 2
     guard let file = listener.clientCA else {
@@ -30,13 +33,13 @@ struct ListenerClients: Sendable {
     }
   }
 
-  /// The number of apps that may have clients here.
-  func count(of apps: [AppConfiguration]) -> Int {
+  /// The number of apps that may have clients here, of all of the relay's.
+  func count(of all: Int) -> Int {
     if app != nil { return 1 }
-    return max(1, authorities == nil ? Set(fingerprints.values).count : apps.count)
+    return max(1, authorities == nil ? listed : all)
   }
 
-  func find(_ client: OpenSSLServerHandler?, apps: [AppConfiguration]) -> Finding {
+  func find(_ client: OpenSSLServerHandler?, apps: ServedApps) -> Finding {
     guard let client, let certificate = client.peer else {
       if let app { return .app(app, how: "by the port, without a certificate") }
       return .unknown("it sent no certificate")
@@ -52,7 +55,7 @@ struct ListenerClients: Sendable {
     guard let topic = certificate.subject.userIdentifier else {
       return .unknown("there is no topic (UID) in its certificate: \(who)")
     }
-    let owners = apps.filter { $0.topic == topic }
+    let owners = apps.with(topic: topic)
     guard owners.count == 1 else {
       return .unknown(
         "\(owners.isEmpty ? "no app has" : "more than one app has") the topic '\(topic)': \(who)")

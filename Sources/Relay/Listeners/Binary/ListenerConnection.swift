@@ -82,7 +82,7 @@ final class ListenerConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
     tls?.dropPeerKey()
     switch finding {
     case .app(let name, let how):
-      let topic = apps.first { $0.name == name }?.topic ?? ""
+      let topic = apps[name]?.topic ?? ""
       client = Client(
         app: name, badTokens: listener.relay.badTokens[name],
         hasPlainTopic: Array(topic.utf8).withUnsafeBytes { PushType.named(in: $0) == nil })

@@ -43,7 +43,7 @@ struct EntryBatch: Sendable {
 
   let app: AppConfiguration
   /// All apps of the relay, because a topic belongs to one of them.
-  let apps: [AppConfiguration]
+  let apps: ServedApps
   let form: Form
   let body: [UInt8]
 
@@ -124,7 +124,7 @@ private struct EntryReader {
     values = values.filter { !json.bytes[$0.value].elementsEqual("null".utf8) }
   }
 
-  func entry(of app: AppConfiguration, among apps: [AppConfiguration]) throws(Fault) -> NewEntry {
+  func entry(of app: AppConfiguration, among apps: ServedApps) throws(Fault) -> NewEntry {
     guard let id = try name("id") else { throw Fault(field: "id", message: "id is missing") }
     var entry = NewEntry(app: app.name, id: id, payload: try payload())
     entry.token = try text("token")?.lowercased()
@@ -203,11 +203,11 @@ private struct EntryReader {
   // MARK: Rules
 
   private func checkFields(
-    of entry: NewEntry, _ app: AppConfiguration, _ apps: [AppConfiguration]
+    of entry: NewEntry, _ app: AppConfiguration, _ apps: ServedApps
   ) throws(Fault) {
     if let topic = entry.topic {
       let owners =
-        entry.channel == nil ? TopicOwners.of(topic, apps) : TopicOwners.of(bundle: topic, apps)
+        entry.channel == nil ? apps.owners(of: topic) : apps.owners(ofBundle: topic)
       // As for a push: an app without a topic leaves others to APNs.
       guard owners.contains(where: { $0.name == app.name }) || owners.isEmpty && app.topic == nil
       else { throw Fault(field: "topic", message: "'\(topic.prefix(255))' is not the app's") }

@@ -23,7 +23,7 @@ final class RequestDesk: Sendable {
     channels = ChannelManagement(relay.engine)
     names =
       listener.isLocal && listener.socket == nil ? ListenerNames(listeningOn: listener.host) : nil
-    authorization = Mutex(try Self.authorization(listener, relay.apps()))
+    authorization = Mutex(try Self.authorization(listener, relay.apps().all))
     reading.maxConcurrentOperationCount = 1
   }
 
@@ -37,7 +37,7 @@ final class RequestDesk: Sendable {
 
   /// Reads the authorization file again. If that fails, the old list stays in force.
   func refresh() throws {
-    let list = try Self.authorization(listener, relay.apps())
+    let list = try Self.authorization(listener, relay.apps().all)
     authorization.withLock { $0 = list }
   }
 

@@ -18,7 +18,7 @@ struct RequestRules {
     var isPreferred = false
   }
 
-  let apps: [AppConfiguration]
+  let apps: ServedApps
   /// The app of all requests; nil if each names its own.
   let app: String?
   /// The apps that the client may push for; nil for all.
@@ -242,7 +242,7 @@ struct RequestRules {
     guard app ?? name == name, clientApps?.contains(name) ?? true else {
       throw .refusal(403, "Forbidden", "'\(name.prefix(64))' is not an app of yours here")
     }
-    guard let found = apps.first(where: { $0.name == name }) else {
+    guard let found = apps[name] else {
       throw .refusal(404, "UnknownApp", "there is no app '\(name.prefix(64))'")
     }
     return found
@@ -253,46 +253,49 @@ struct RequestRules {
   private func app(_ request: ListenerRequest, topic: String?) throws(ListenerResponse)
     -> AppConfiguration
   {
-    let candidates = try candidates(request)
+    let names = try names(request)
     guard let topic else {
+      let candidates = candidates(names)
       guard candidates.count == 1 else {
         throw .refusal(400, "MissingTopic", "you may push for \(candidates.count) apps")
       }
       return candidates[0]
     }
-    return try one(of: candidates, owners: TopicOwners.of(topic, apps), topic)
+    return try one(of: names, owners: apps.owners(of: topic), topic)
   }
 
   private func app(_ request: ListenerRequest, bundle: String) throws(ListenerResponse)
     -> AppConfiguration
   {
     guard !bundle.isEmpty else { throw .refusal(404, "BadPath", "the path names no app") }
-    return try one(
-      of: try candidates(request), owners: TopicOwners.of(bundle: bundle, apps), bundle)
+    return try one(of: try names(request), owners: apps.owners(ofBundle: bundle), bundle)
   }
 
-  /// The apps that the request may be for, according to the listener, the client and the request.
-  private func candidates(_ request: ListenerRequest) throws(ListenerResponse) -> [AppConfiguration]
-  {
+  /// The apps that the request may be for, according to the listener, the client and the request; nil
+  /// for all.
+  private func names(_ request: ListenerRequest) throws(ListenerResponse) -> Set<String>? {
     let named = request.header("relay-app")
-    let found = apps.filter { one in
-      (app ?? one.name) == one.name && (named ?? one.name) == one.name
-        && clientApps?.contains(one.name) ?? true
-    }
+    var names = clientApps
+    for only in [app, named].compactMap(\.self) { names = names?.intersection([only]) ?? [only] }
     // The apps of other clients are not revealed.
-    if let named, found.isEmpty {
+    if let named, candidates(names).isEmpty {
       throw .refusal(400, "TopicDisallowed", "there is no app '\(named.prefix(64))' for you here")
     }
-    return found
+    return names
+  }
+
+  private func candidates(_ names: Set<String>?) -> [AppConfiguration] {
+    names?.compactMap { apps[$0] } ?? apps.all
   }
 
   private func one(
-    of candidates: [AppConfiguration], owners: [AppConfiguration], _ topic: String
+    of names: Set<String>?, owners: [AppConfiguration], _ topic: String
   ) throws(ListenerResponse) -> AppConfiguration {
-    let found = candidates.filter { one in owners.contains { $0.name == one.name } }
+    let found = owners.filter { names?.contains($0.name) ?? true }
     guard let first = found.first else {
       // An app without a configured topic: its certificate has the topics, and APNs checks them.
-      if owners.isEmpty, candidates.count == 1, candidates[0].topic == nil { return candidates[0] }
+      let candidates = owners.isEmpty ? candidates(names) : []
+      if candidates.count == 1, candidates[0].topic == nil { return candidates[0] }
       throw .refusal(
         400, "TopicDisallowed", "there is no app with the topic '\(topic.prefix(255))' for you here"
       )
