@@ -1,4 +1,3 @@
-import COpenSSL
 import Foundation
 
 /// The clients of a listener and their apps. Each line of the file has a bearer token and the apps,
@@ -7,23 +6,21 @@ final class AuthorizationList: Sendable {
   /// The apps that a client may push for; nil for all.
   typealias Apps = Set<String>
 
-  private struct Client {
-    /// Only the digest is stored and compared, in constant time, so that neither memory nor timing
-    /// reveals a token.
-    var digest: [UInt8]
-    var apps: Apps?
-    /// Names the token in logs.
-    var line: Int
-  }
+  /// The line names the token in logs.
+  private typealias Client = (line: Int, apps: Apps?)
 
-  private let clients: [Client]
+  /// By the digest of the secret and the token, so that neither memory nor timing reveals a token.
+  private let clients: [[UInt8]: Client]
+  /// Random, so that nobody else can compute the digests.
+  private let secret = (0..<32).map { _ in UInt8.random(in: 0...255) }
 
   /// `apps` are the relay's apps. `own` is the app that the listener is bound to, if any.
   init(file: String, apps: [String], own: String?) throws {
     guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
       throw RelayFault("\(file): cannot be read")
     }
-    var clients: [Client] = []
+    var clients: [[UInt8]: Client] = [:]
+    let known = Set(apps)
     let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     for (number, line) in zip(1..., lines) {
       let words = line.split { $0 == " " || $0 == "\t" }
@@ -37,14 +34,11 @@ final class AuthorizationList: Sendable {
       guard words.count <= 2 else {
         throw fault("a line must be a token, a space, and apps separated by commas")
       }
-      let client = Client(
-        digest: SHA256Digest.of(Array(token.utf8)),
-        apps: try Self.apps(words.dropFirst().first, apps, own: own, fault), line: number)
+      let client = (number, try Self.apps(words.dropFirst().first, known, own: own, fault))
       // Only one of two lines with the same token could apply.
-      guard !clients.contains(where: { $0.digest == client.digest }) else {
+      guard clients.updateValue(client, forKey: SHA256Digest.of(secret + token.utf8)) == nil else {
         throw fault("the token appears in another line too")
       }
-      clients.append(client)
     }
     guard !clients.isEmpty else {
       throw RelayFault("\(file): contains no token")
@@ -53,10 +47,10 @@ final class AuthorizationList: Sendable {
   }
 
   private static func apps(
-    _ named: Substring?, _ apps: [String], own: String?, _ fault: (String) -> RelayFault
+    _ named: Substring?, _ apps: Set<String>, own: String?, _ fault: (String) -> RelayFault
   ) throws -> Apps? {
     guard let named else {
-      if let only = own ?? (apps.count == 1 ? apps[0] : nil) { return [only] }
+      if let only = own ?? (apps.count == 1 ? apps.first : nil) { return [only] }
       throw fault(
         "the token names no app, and the relay has \(apps.count): write them after it, or * for all"
       )
@@ -79,8 +73,6 @@ final class AuthorizationList: Sendable {
 
   /// The line of a token and its apps; nil if the list does not have it.
   func owner(ofToken token: String) -> (line: Int, apps: Apps?)? {
-    let said = SHA256Digest.of(Array(token.utf8))
-    return clients.first { CRYPTO_memcmp($0.digest, said, said.count) == 0 }
-      .map { ($0.line, $0.apps) }
+    clients[SHA256Digest.of(secret + token.utf8)]
   }
 }
