@@ -134,8 +134,9 @@ package enum ConfigurationReader {
       throw section.fault(
         "type", "is missing: \(Kind.allCases.map(\.rawValue).joined(separator: ", "))")
     }
+    let apps = Set(all.apps.map(\.name))
     func check(_ app: String, _ place: ConfigurationSection, _ key: String) throws {
-      guard all.apps.contains(where: { $0.name == app }) else {
+      guard apps.contains(app) else {
         throw place.fault(key, "there is no app '\(app)'")
       }
     }

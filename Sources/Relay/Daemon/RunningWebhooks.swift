@@ -37,9 +37,7 @@ final class RunningWebhooks: Sendable {
   /// The app has new outcomes.
   func look(_ app: String) { running.withLock { $0[app] }?.look() }
 
-  var shown: Console.Webhooks {
-    running.withLock { $0.map { ($0.key, $0.value.figures) } }.sorted { $0.0 < $1.0 }
-  }
+  var shown: Console.Webhooks { running.withLock { $0.mapValues(\.figures) } }
 
   func end() {
     let webhooks = running.withLock { Array($0.values) }

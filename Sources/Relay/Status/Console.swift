@@ -4,7 +4,7 @@ import Logging
 /// The page of a running relay: its files, what it shows, and what it does.
 final class Console: Sendable {
   typealias Apps = [(app: String, figures: WorkerFigures)]
-  typealias Webhooks = [(app: String, figures: WebhookFigures)]
+  typealias Webhooks = [String: WebhookFigures]
 
   static let state = "/status.json"
 
@@ -67,8 +67,7 @@ final class Console: Sendable {
       let webhooks = webhooks()
       return apps().reduce(into: [:]) { all, one in
         all[one.app] = try? Self.facts(
-          one.app, queue, depths[one.app] ?? QueueDepth(),
-          webhooks.first { $0.app == one.app }?.figures)
+          one.app, queue, depths[one.app] ?? QueueDepth(), webhooks[one.app])
       }
     }
     // This reads every entry, so it takes at most a fiftieth.
@@ -104,8 +103,9 @@ final class Console: Sendable {
       while true {
         let (now, all) = (RelayClock.now, apps())
         for one in all { times.note(one.app, session: one.figures.session, at: now) }
+        let found = all.flatMap { Self.problems($0.app, $0.figures, at: now) }
         _ = problems.date(
-          all.flatMap { Self.problems($0.app, $0.figures, at: now) } + webhookProblems(),
+          found + Self.problems(of: webhooks()),
           of: [.stopped, .failing, .disagreement, .certificate, .guarded, .webhook], at: now)
         sleep(10)
       }
@@ -162,7 +162,7 @@ final class Console: Sendable {
     let now = RelayClock.now
     let known = facts.get().result ?? facts.latest() ?? [:]
     let counted = counts.latest() ?? [:]
-    let all = apps()
+    let (all, webhooks) = (apps(), webhooks())
     var found: [ConsoleState.Problem] = []
     let queueFault = condition.get()
     if let fault = queueFault.result ?? "no reply for \(queueFault.silentMS / 1000) s" {
@@ -171,9 +171,9 @@ final class Console: Sendable {
     let shown = all.map { one in
       let facts = known[one.app] ?? Facts()
       found += Self.problems(one.app, one.figures, at: now) + problems(one.app, facts)
-      return app(one.app, one.figures, facts, counted[one.app], at: now)
+      return app(one.app, one.figures, facts, counted[one.app], webhooks[one.app], at: now)
     }
-    found += webhookProblems()
+    found += Self.problems(of: webhooks)
     let dated = problems.date(found, of: ProblemTimes.Kind.allCases, at: now)
     return ConsoleState(
       at: now, started: RelayClock.startedAt, queue: name,
@@ -202,8 +202,8 @@ final class Console: Sendable {
     return all
   }
 
-  private func webhookProblems() -> [ConsoleState.Problem] {
-    webhooks().compactMap { app, figures in
+  private static func problems(of webhooks: Webhooks) -> [ConsoleState.Problem] {
+    webhooks.sorted { $0.key < $1.key }.compactMap { app, figures in
       figures.problem.map {
         .init(app: app, kind: .webhook, text: "the webhook \(figures.place) fails: \($0)")
       }
@@ -225,7 +225,8 @@ final class Console: Sendable {
   }
 
   private func app(
-    _ app: String, _ figures: WorkerFigures, _ facts: Facts, _ count: Count?, at now: Int64
+    _ app: String, _ figures: WorkerFigures, _ facts: Facts, _ count: Count?,
+    _ webhook: WebhookFigures?, at now: Int64
   ) -> ConsoleState.App {
     let isPaused = facts.orders.isPaused
     var shown = ConsoleState.App(
@@ -246,7 +247,7 @@ final class Console: Sendable {
     shown.deferredEntries = facts.depth.deferred
     shown.claimedEntries = facts.depth.claimed
     shown.pacedEntries = facts.depth.paced
-    shown.webhook = webhooks().first { $0.app == app }.map { _, webhook in
+    shown.webhook = webhook.map { webhook in
       .init(
         receiver: webhook.place, waiting: facts.untold?.rows.count,
         isExact: facts.untold?.isEnd ?? true, oldest: facts.untold?.rows.first?.at,

@@ -61,7 +61,7 @@ struct MetricsText {
   static func of(
     _ figures: [(app: String, figures: WorkerFigures)], _ depths: [String: QueueDepth]?,
     isWhole: Bool, listeners: [(name: String, figures: ListenerFigures.Shown)] = [],
-    webhooks: [(app: String, figures: WebhookFigures)] = []
+    webhooks: [String: WebhookFigures] = [:]
   ) -> String {
     var all = MetricsText()
     all.add(
@@ -168,7 +168,7 @@ struct MetricsText {
           Int(end))
       }
     }
-    for (app, figures) in webhooks {
+    for (app, figures) in webhooks.sorted(by: { $0.key < $1.key }) {
       subject = ("app", app)
       counter(
         "webhook_delivered", "Outcomes that the webhook's receiver accepted.", figures.delivered)

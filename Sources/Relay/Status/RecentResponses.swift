@@ -20,15 +20,13 @@ final class RecentResponses: Sendable {
 
   /// `session` has the metrics of the app's session. Times are UNIX milliseconds.
   func note(_ app: String, session: String, at now: Int64) {
-    let last = samples.withLock { $0[app]?.last }
-    if let last, now - last.at < Self.everyMS { return }
-    let isSame = last?.session == session
-    let counts = isSame ? last!.counts : Self.counts(session)
     samples.withLock { all in
       var kept = all[app] ?? []
+      if let last = kept.last, now - last.at < Self.everyMS { return }
+      let isSame = kept.last?.session == session
+      let counts = isSame ? kept.removeLast().counts : Self.counts(session)
       // A new session counts from 0.
-      if let last, Self.total(counts) < Self.total(last.counts) { kept = [] }
-      if isSame { kept.removeLast() }
+      if let last = kept.last, Self.total(counts) < Self.total(last.counts) { kept = [] }
       kept.append(Sample(at: now, session: session, counts: counts))
       kept.removeAll { now - $0.at > Self.keptMS }
       all[app] = kept
