@@ -3,6 +3,8 @@
 #define APNS_COPENSSL_SHIM_H
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/stat.h>
 #include <openssl/bio.h>
 #include <openssl/crypto.h>
 #include <openssl/ec.h>
@@ -15,6 +17,8 @@
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #if OPENSSL_VERSION_NUMBER >= 0x30000000L
 #include <openssl/kdf.h>
 #include <openssl/provider.h>
@@ -162,6 +166,80 @@ static inline int copenssl_note_no_anchors(SSL_CTX *context) {
 static inline int copenssl_has_no_anchors(X509_STORE_CTX *verified) {
   return X509_STORE_get_ex_data(X509_STORE_CTX_get0_store(verified), 0) != NULL;
 }
+
+/* ---- CA certificates that credentials share ------------------------------ */
+
+/* A file with CA certificates, and a directory for more. A changed file is another one. */
+typedef struct {
+  uint64_t file[6], directory;
+} copenssl_anchors_id_t;
+
+/* The CA certificates that were read last, while there are credentials: a system's take a megabyte,
+   and 20 ms to read. */
+typedef struct {
+  uint32_t users;
+  uint8_t is_busy;
+  X509_STORE *store;
+  copenssl_anchors_id_t id;
+} copenssl_anchors_t;
+
+static inline copenssl_anchors_t *copenssl_anchors(void) {
+  static copenssl_anchors_t all;
+  return &all;
+}
+/* 0 while another thread has them, which may be for ever in a process that was forked then. */
+static inline int copenssl_enter_anchors(copenssl_anchors_t *all) {
+  return !__atomic_test_and_set(&all->is_busy, __ATOMIC_ACQUIRE);
+}
+/* 0 if there is no such file. */
+__attribute__((noinline)) static int copenssl_identify_anchors(const char *file,
+                                                               const char *directory,
+                                                               copenssl_anchors_id_t *id) {
+  struct statx found;
+  /* libc's stat() needs glibc 2.33. */
+  if (!file || syscall(SYS_statx, AT_FDCWD, file, 0, STATX_BASIC_STATS, &found)) return 0;
+  id->file[0] = (uint64_t)found.stx_dev_major << 32 | found.stx_dev_minor;
+  id->file[1] = found.stx_ino;
+  id->file[2] = found.stx_size;
+  id->file[3] = (uint64_t)found.stx_mtime.tv_sec;
+  id->file[4] = (uint64_t)found.stx_ctime.tv_sec;
+  id->file[5] = (uint64_t)found.stx_mtime.tv_nsec << 32 | found.stx_ctime.tv_nsec;
+  /* FNV-1a */
+  for (id->directory = 0xCBF29CE484222325; directory && *directory; directory++)
+    id->directory = (id->directory ^ (uint8_t)*directory) * 0x100000001B3;
+  return 1;
+}
+/* Has the context trust them if they are those that were read last. */
+__attribute__((noinline)) static int copenssl_share_anchors(SSL_CTX *context,
+                                                            const copenssl_anchors_id_t *id) {
+  copenssl_anchors_t *all = copenssl_anchors();
+  if (!copenssl_enter_anchors(all)) return 0;
+  const int is_same =
+      all->store && !memcmp(&all->id, id, sizeof *id) && X509_STORE_up_ref(all->store) == 1;
+  if (is_same) SSL_CTX_set_cert_store(context, all->store);
+  __atomic_clear(&all->is_busy, __ATOMIC_RELEASE);
+  return is_same;
+}
+/* Keeps the context's for others; none with a context of NULL. */
+__attribute__((noinline)) static void copenssl_keep_anchors(SSL_CTX *context,
+                                                            const copenssl_anchors_id_t *id) {
+  copenssl_anchors_t *all = copenssl_anchors();
+  X509_STORE *kept = context ? SSL_CTX_get_cert_store(context) : NULL;
+  if (!copenssl_enter_anchors(all)) return;
+  X509_STORE *old = all->store;
+  all->store = kept && X509_STORE_up_ref(kept) == 1 ? kept : NULL;
+  if (all->store) all->id = *id;
+  __atomic_clear(&all->is_busy, __ATOMIC_RELEASE);
+  X509_STORE_free(old);
+}
+static inline void copenssl_use_anchors(void) {
+  __atomic_add_fetch(&copenssl_anchors()->users, 1, __ATOMIC_ACQ_REL);
+}
+static inline void copenssl_leave_anchors(void) {
+  if (!__atomic_sub_fetch(&copenssl_anchors()->users, 1, __ATOMIC_ACQ_REL))
+    copenssl_keep_anchors(NULL, NULL);
+}
+
 /* The peer's certificate, which the caller frees; NULL if it sent none. */
 static inline X509 *copenssl_peer_certificate(const SSL *ssl) {
   return SSL_get_peer_certificate(ssl);

@@ -110,6 +110,28 @@ TEST(in_openssls_place) {
   check_distrusts_this_one();
 }
 
+/* Credentials share them, but not those of a file that has changed, or that they trust in another way. */
+TEST(many_credentials) {
+  const char *file = X509_get_default_cert_file();
+  anchors_put(file, all->root.certificate_file);
+  apns_credentials_t *first = made(NULL), *second = made(NULL), *third = made(file);
+  anchors_put_hashed(X509_get_default_cert_dir(), &all->other_root);
+  apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
+  options.crl_file =
+      identities_add_list("revoked.crl", &(list_traits_t){&all->root, &all->gateway, 0, 0});
+  apns_credentials_t *checked = credentials_of(&options);
+  assert_ok(connected(first));
+  assert_ok(connected(second));
+  assert_ok(connected(third));
+  assert_caused(APNS_ERR_TLS, connected(checked), APNS_CAUSE_PEER_REVOKED);
+  check_trusts();
+  apns_credentials_t *kept = made(NULL);
+  anchors_clear();
+  anchors_put(file, all->other_root.certificate_file);
+  check_distrusts_this_one();
+  assert_ok(connected(kept));
+}
+
 /* As /etc/ssl/certs of a system that keeps them in one file. */
 TEST(a_directory_in_which_openssl_finds_none) {
   char path[PATH_MAX];

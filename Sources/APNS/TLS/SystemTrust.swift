@@ -25,8 +25,14 @@ package enum SystemTrust {
 
   /// Has the context trust them. `nothing`: it verifies, and no peer will be trusted until
   /// OpenSSL's directory gets certificates.
-  @inline(never)
   package static func add(to context: OpaquePointer) -> Outcome {
+    var alone = SharedTrust(isAllowed: false)
+    return add(to: context, &alone)
+  }
+
+  @inline(never)
+  static func add(to context: OpaquePointer, _ shared: inout SharedTrust) -> Outcome {
+    if shared.have(file, directories, in: context) { return .found }
     TLSErrors.clear()
     // They ignore unreadable files, even if only memory was lacking. OpenSSL 3's third place is the
     // same directory again, searched by code that fails without memory.
@@ -34,6 +40,7 @@ package enum SystemTrust {
       SSL_CTX_set_default_verify_dir(context) == 1, !TLSErrors.takeExhausted()
     else { return .noMemory }
     if copenssl_trusts_anyone(context) != 0 { return .found }
+    shared.forget()
     switch lookIntoDirectories() {
     case .nothing: break
     case let outcome: return outcome
@@ -42,19 +49,23 @@ package enum SystemTrust {
       var index = 0
       while let place = place(index) {
         index &+= 1
-        switch read(place, into: context) {
+        switch read(place, into: context, &shared) {
         case .nothing: break
         case let outcome: return outcome
         }
       }
     }
+    shared.forget()
     TLSErrors.clear()
     return copenssl_note_no_anchors(context) == 1 ? .nothing : .noMemory
   }
 
-  private static func read(_ place: StaticString, into context: OpaquePointer) -> Outcome {
+  private static func read(
+    _ place: StaticString, into context: OpaquePointer, _ shared: inout SharedTrust
+  ) -> Outcome {
     let path = UnsafeRawPointer(place.utf8Start).assumingMemoryBound(to: CChar.self)
     guard access(path, R_OK) == 0 else { return .nothing }
+    if shared.have(path, directories, in: context) { return .found }
     return read(path, nil, into: context)
   }
 

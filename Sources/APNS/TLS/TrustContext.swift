@@ -26,6 +26,7 @@ struct TrustContext: ~Copyable {
   /// Adds a user of the same context.
   init(sharing other: borrowing TrustContext) {
     SSL_CTX_up_ref(other.context)
+    SharedTrust.addUser()
     context = other.context
     switch other.rules {
     case .some(let others): rules = PeerRules(sharing: others)
@@ -33,7 +34,10 @@ struct TrustContext: ~Copyable {
     }
   }
 
-  deinit { SSL_CTX_free(context) }
+  deinit {
+    SSL_CTX_free(context)
+    SharedTrust.removeUser()
+  }
 
   init(_ options: apns_credentials_options_t) throws(Failure) {
     TLSErrors.clear()
@@ -45,16 +49,22 @@ struct TrustContext: ~Copyable {
       throw .outOfMemory
     }
     SSL_CTX_set_client_cert_cb(context, noteMissingCertificate)
+    SharedTrust.addUser()
     do throws(Failure) {
       try Self.limitVersions(context, options)
       try Self.limitStrength(context, options)
-      try Self.trust(context, options)
+      // Revocation lists change the store that has them.
+      var shared = SharedTrust(
+        isAllowed: options.crl_file == nil && options.crl_directory == nil)
+      try Self.trust(context, options, &shared)
       TLSErrors.clear()
       copenssl_prepare(context)
       if TLSErrors.isOutOfMemory { throw .outOfMemory }
+      shared.keep(context)
       try Self.identify(context, options)
     } catch {
       SSL_CTX_free(context)
+      SharedTrust.removeUser()
       throw error
     }
     copenssl_refuse_renegotiation(context)
@@ -109,7 +119,8 @@ struct TrustContext: ~Copyable {
   }
 
   private static func trust(
-    _ context: OpaquePointer, _ options: apns_credentials_options_t
+    _ context: OpaquePointer, _ options: apns_credentials_options_t,
+    _ shared: inout SharedTrust
   ) throws(Failure) {
     if options.dangerously_accept_any_peer != 0 {
       SSL_CTX_set_verify(context, SSL_VERIFY_NONE, nil)
@@ -128,7 +139,7 @@ struct TrustContext: ~Copyable {
       }
     }
     if options.ca_file == nil, options.ca_directory == nil {
-      if SystemTrust.add(to: context) == .noMemory { throw .outOfMemory }
+      if SystemTrust.add(to: context, &shared) == .noMemory { throw .outOfMemory }
       return
     }
     // OpenSSL reads a directory only when it verifies, so it would not report a missing one here.
@@ -146,6 +157,7 @@ struct TrustContext: ~Copyable {
         $0.append(file)
       }
     }
+    if shared.have(options.ca_file, options.ca_directory, in: context) { return }
     switch SystemTrust.read(options.ca_file, options.ca_directory, into: context) {
     case .found: break
     case .noMemory: throw .outOfMemory
