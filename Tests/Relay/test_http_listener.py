@@ -574,6 +574,20 @@ def test_broadcasts_and_channels(start, listener):
     assert one.ask("POST", f"{base}/channels", "{}")[:1] == (400,)
 
 
+def test_channels_follow_new_credentials(start, listener):
+    simulator = start("--channels-port", "0")
+    ready = simulator.ready
+    who = {"certificate": ready["provider"], "ca": ready["provider"]}
+    place = {"host": "127.0.0.1", "port": ready["channels_port"]}
+    one = listener(simulator, app={"channels": place, "credentials": who})
+    assert one.ask("GET", f"/1/apps/{TOPIC}/all-channels")[0] >= 500
+    who["ca"] = ready["ca"]
+    one.relay.write()
+    one.relay.signal(signal.SIGHUP)
+    one.relay.wait_said("reloaded")
+    assert one.ask("GET", f"/1/apps/{TOPIC}/all-channels")[:2] == (200, {"channels": []})
+
+
 def test_a_proxy(start, listener, tmp_path):
     simulator = start("--channels-port", "0")
     ports = [simulator.ready["http2_port"], simulator.ready["channels_port"]]

@@ -5,8 +5,8 @@ import Synchronization
 final class RunningWorkers: @unchecked Sendable {
   private struct Running {
     var worker: AppWorker
-    /// The session's current credentials, which may be newer than its first ones.
-    var who: AppConfiguration.Credentials
+    /// The current configuration. Its credentials may be newer than the worker's first ones.
+    var app: AppConfiguration
     /// The state of their files, to detect changes.
     var files: [[Int64]]
   }
@@ -68,15 +68,14 @@ final class RunningWorkers: @unchecked Sendable {
         app, settings, queue: queue, credentials: credentials, log: log, badTokens: badTokens,
         reclaimPace: reclaimPace, resting: resting,
         recorded: { [recorded] in recorded(app.name, $0) })
-      return Running(worker: worker, who: app.credentials, files: files)
+      return Running(worker: worker, app: app, files: files)
     } catch {
       throw RelayFault("apps.\(app.name): \(error)")
     }
   }
 
   private func publish() {
-    let all = workers.map(\.worker)
-    let apps = ServedApps(all.map(\.app))
+    let (apps, all) = (ServedApps(workers.map(\.app)), workers.map(\.worker))
     shared.withLock { $0 = (apps, all) }
   }
 
@@ -111,11 +110,12 @@ final class RunningWorkers: @unchecked Sendable {
     (same.credentials, same.webhook) = (old.worker.app.credentials, old.worker.app.webhook)
     guard same == old.worker.app else { return nil }
     let files = app.credentials.files.map(FileMark.of)
-    guard files != old.files || app.credentials != old.who else { return old }
+    let new = Running(worker: old.worker, app: app, files: files)
+    guard files != old.files || app.credentials != old.app.credentials else { return new }
     let credentials = try RelayCredentials(app, queue: queue, log: log.of(app))
     credentials.prepare()
     old.worker.use(credentials)
-    return Running(worker: old.worker, who: app.credentials, files: files)
+    return new
   }
 
   func look() {
