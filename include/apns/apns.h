@@ -984,7 +984,8 @@ typedef struct apns_credentials_options {
   /* Trusted CA certificates: a PEM file, a directory as OpenSSL's rehash makes one, or both.
      Neither: the system's store, where OpenSSL or the environment (SSL_CERT_FILE, SSL_CERT_DIR) has
      it. If OpenSSL's own places are empty and these variables are not set, the files of other
-     systems are tried, so that a program may leave the system that it was linked on. */
+     systems are tried, so that a program may leave the system that it was linked on. Credentials of
+     one process share the certificates of a file that has not changed since it was read. */
   const char *ca_file;
   const char *ca_directory;
 
