@@ -33,8 +33,8 @@ def arrivals(simulator):
 def test_in_quiet_hours_bulk_waits(start, relay, shared):
     simulator = start()
     one = relay(simulator, queue=shared, app=hours(time.time() - 3600, time.time() + 3600)).start().wait_ready()
-    one.wait_said("quiet hours: the lane bulk waits until ")
     shared.add(*singles("bulk", 0, 20), *singles("normal", 100, 5), *singles("urgent", 200, 5), *singles("bulk", 300, 5, campaign="sale"))
+    one.wait_said("quiet hours: the lane bulk waits until ")
     arrived(simulator, 10)
     time.sleep(1)  # Nothing may arrive in this time.
     assert sorted(arrivals(simulator)) == [*range(100, 105), *range(200, 205)]

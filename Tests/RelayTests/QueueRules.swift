@@ -308,7 +308,8 @@ import Testing
 
   @Test(arguments: Engine.here) func anEntryIsThereWhateverItWaitsFor(_ engine: Engine) throws {
     let dues: [String: Int64] = [
-      "paused": PausedTime.due, "paced": PacedTime.of("sale"), "later": now + 86_400_000, "now": now,
+      "paused": PausedTime.due, "paced": PacedTime.of("sale"), "later": now + 86_400_000,
+      "now": now,
     ]
     var bulk = entry("a", app: "paced")
     bulk.lane = .bulk
