@@ -11,11 +11,14 @@ import Testing
   private let queue = MemoryQueue()
   private let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-  private func worker(leaseS: Double, resting: RestingWorkers? = nil) throws -> AppWorker {
+  private func worker(
+    leaseS: Double, resting: RestingWorkers? = nil, totalConnections: Int = 0
+  ) throws -> AppWorker {
     var app = AppConfiguration()
     (app.name, app.topic) = ("shop", "com.example.shop")
     // Nothing listens there.
     (app.host, app.port) = ("127.0.0.1", 1)
+    app.limits.totalConnections = totalConnections
     app.credentials.program = ["/bin/false"]
     (app.credentials.keyID, app.credentials.teamID) = ("ABC123DEFG", "DEF123GHIJ")
     var settings = RelayConfiguration.Queue()
@@ -75,30 +78,49 @@ import Testing
 
   /// It wakes up for the entry, and rests once another worker has ended that.
   @Test func itRestsAfterAWhile() throws {
-    let resting = RestingWorkers(queue, log: log, ReclaimPace(), afterMS: 20)
-    let worker = try worker(leaseS: 30, resting: resting)
+    let worker = try worker(leaseS: 30, resting: places(20))
     worker.start()
     for number in 1...3 {
       #expect(waits { worker.isResting })
-      let due = RelayClock.now + 60_000
-      var entry = NewEntry(app: "shop", id: "\(number)", token: "5f79cfda", payload: "{}")
-      entry.due = due
-      _ = try queue.enqueue([entry], at: RelayClock.now)
-      queue.news.tell([.entries], of: "shop")
-      #expect(waits { !worker.isResting })
-      let other = queue.join(app: "shop", named: "another", at: due)
-      let got = try queue.claim(other, room: 1, at: due)
-      try queue.record([EntryUpdate(got[0], [], .finished)], by: other, at: due)
-      queue.news.tell([.entries], of: "shop")
+      try wake(worker, "\(number)")
     }
     worker.drain(withinMS: 0)
     worker.wait()
   }
 
+  /// Other relays would get fewer connections while it rests.
+  @Test func itDoesNotRestWithAQuotaOfConnections() throws {
+    let worker = try worker(leaseS: 30, resting: places(1), totalConnections: 4)
+    worker.start()
+    try wake(worker, "1")
+    // It would rest at once.
+    usleep(500_000)
+    #expect(!worker.isResting)
+    worker.drain(withinMS: 0)
+    worker.wait()
+  }
+
+  private func places(_ afterMS: Int64) -> RestingWorkers {
+    RestingWorkers(queue, log: log, ReclaimPace(), afterMS: afterMS)
+  }
+
+  /// Wakes it up for an entry that waits, which another worker ends.
+  private func wake(_ worker: AppWorker, _ id: String) throws {
+    let due = RelayClock.now + 60_000
+    var entry = NewEntry(app: "shop", id: id, token: "5f79cfda", payload: "{}")
+    entry.due = due
+    _ = try queue.enqueue([entry], at: RelayClock.now)
+    queue.news.tell([.entries], of: "shop")
+    #expect(waits { !worker.isResting })
+    let other = queue.join(app: "shop", named: "another", at: due)
+    let got = try queue.claim(other, room: 1, at: due)
+    try queue.record([EntryUpdate(got[0], [], .finished)], by: other, at: due)
+    queue.news.tell([.entries], of: "shop")
+  }
+
   /// Otherwise a later entry with this ID would be cancelled too.
   @Test func itWakesUpToForgetACancelledID() throws {
-    let resting = RestingWorkers(queue, log: log, ReclaimPace(), afterMS: 20)
-    let worker = try worker(leaseS: 30, resting: resting)
+    let worker = try worker(leaseS: 30, resting: places(20))
     worker.start()
     let store = OrderStore(queue, app: "shop")
     try store.change { $0.cancelledIDs.insert("ended") }

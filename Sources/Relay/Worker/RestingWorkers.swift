@@ -88,8 +88,8 @@ final class RestingWorkers: Sendable {
         fail(error)
       }
       for worker in told { isWell = look(worker) && isWell }
-      let next = min(nextLook, all.map { $0.lease.next(after: newsAt) }.min() ?? .max)
-      wake.wait(upToMS: isWell ? max(0, next - RelayClock.monotonic) : Self.troubleMS)
+      let nextMS = max(0, next(after: newsAt) - RelayClock.monotonic)
+      wake.wait(upToMS: isWell ? nextMS : Self.troubleMS)
     }
   }
 
@@ -104,7 +104,13 @@ final class RestingWorkers: Sendable {
     }
   }
 
-  private var nextLook: Int64 { state.withLock { $0.looks.values.min() ?? .max } }
+  /// When there is something to do (monotonic), after news of this time.
+  private func next(after news: Int64) -> Int64 {
+    state.withLock { state in
+      let renewals = state.all.values.map { $0.lease.next(after: news) }
+      return min(renewals.min() ?? .max, state.looks.values.min() ?? .max)
+    }
+  }
 
   private func renew(_ all: [AppWorker], at now: Int64) throws {
     let due = all.filter { $0.lease.isDue(at: now) }

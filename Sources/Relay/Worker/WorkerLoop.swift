@@ -143,8 +143,13 @@ final class WorkerLoop: @unchecked Sendable {
       problem.isOfQueue || problem.standing.isInDoubt || recorder.badTokenRecorder?.hasMore == true
     return [
       membership.next(after: isWaiting ? .max : times.newsAt), restrictions.next, pusher.next,
-      report.next, claims.nextRefill, rest.map { busyAt + $0.place.afterMS } ?? .max,
+      report.next, claims.nextRefill, restTime,
     ].min()!
+  }
+
+  /// When it may rest if nothing happens until then (monotonic).
+  private var restTime: Int64 {
+    membership.hasQuota ? .max : rest.map { busyAt + $0.place.afterMS } ?? .max
   }
 
   private func begunToRest(_ now: Int64) -> Bool {
@@ -153,7 +158,7 @@ final class WorkerLoop: @unchecked Sendable {
       busyAt = now
       return false
     }
-    guard now - busyAt >= rest.place.afterMS else { return false }
+    guard now >= restTime else { return false }
     // If it cannot rest, it looks again after as long.
     busyAt = now
     return claims.next == .max && restrictions.areFollowed && !report.problem.isAny

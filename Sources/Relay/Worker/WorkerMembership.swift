@@ -29,6 +29,8 @@ final class WorkerMembership {
   }
 
   var isInOrder: Bool { !isCutOff && !agreement.isBroken }
+  /// The queue has a row of the worker's connections, by which others get fewer.
+  var hasQuota: Bool { quota != nil }
   var mayClaim: Bool { isInOrder && quota?.isEmpty != true }
 
   /// When it has something to do next (monotonic), after news of this time.
