@@ -110,7 +110,8 @@ TEST(in_openssls_place) {
   check_distrusts_this_one();
 }
 
-/* Credentials share them, but not those of a file that has changed, or that they trust in another way. */
+/* Credentials share them, but not those of a file that has changed, or that they trust in another
+ * way. */
 TEST(many_credentials) {
   const char *file = X509_get_default_cert_file();
   anchors_put(file, all->root.certificate_file);

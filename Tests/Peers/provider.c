@@ -559,8 +559,8 @@ static void print_calls(void) {
     printf(
         "%s\"%s\": {\"count\": %zu, \"cpu\": %.3f, \"longest\": %.3f, \"late\": %.2f, "
         "\"late_by_clock\": %.2f, \"early\": %zu, \"waits\": %zu, \"statuses\": {",
-        call == calls ? ", \"calls\": {" : ", ", call->name, call->count, call->cpu,
-        call->longest, call->late, call->late_by_clock, call->early, call->waits);
+        call == calls ? ", \"calls\": {" : ", ", call->name, call->count, call->cpu, call->longest,
+        call->late, call->late_by_clock, call->early, call->waits);
     const char *comma = "";
     for (int status = 0; status < 16; status++)
       if (call->statuses[status]) {
