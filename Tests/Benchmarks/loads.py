@@ -5,6 +5,7 @@ import itertools
 import os
 import pathlib
 import shutil
+import signal
 import time
 import uuid
 
@@ -67,6 +68,15 @@ class Load:
     def fill(self, count):
         if count > self.left:
             self.add(count - self.left)
+
+    def fill_at_rest(self, relays, count):
+        """Fills it while relays, which have ended the work of their start, are suspended."""
+        for one in relays:
+            wait_until(one.rests, "a relay without entries does not rest")
+            one.suspend()
+        self.fill(count)
+        for one in relays:
+            one.signal(signal.SIGCONT)
 
     @contextlib.contextmanager
     def running(self, apps=1, relays=1):
