@@ -169,7 +169,8 @@ static inline int copenssl_has_no_anchors(X509_STORE_CTX *verified) {
 
 /* ---- CA certificates that credentials share ------------------------------ */
 
-/* A file with CA certificates, and a directory for more. A changed file is another one. */
+/* Identifies a file with CA certificates and a directory for more. It differs once the file has
+   changed. */
 typedef struct {
   uint64_t file[6], directory;
 } copenssl_anchors_id_t;
@@ -187,11 +188,11 @@ static inline copenssl_anchors_t *copenssl_anchors(void) {
   static copenssl_anchors_t all;
   return &all;
 }
-/* 0 while another thread has them, which may be for ever in a process that was forked then. */
+/* 0 while another thread uses them. In a process that was forked at that moment it stays 0. */
 static inline int copenssl_enter_anchors(copenssl_anchors_t *all) {
   return !__atomic_test_and_set(&all->is_busy, __ATOMIC_ACQUIRE);
 }
-/* 0 if there is no such file. */
+/* 0 if the file does not exist. */
 __attribute__((noinline)) static int copenssl_identify_anchors(const char *file,
                                                                const char *directory,
                                                                copenssl_anchors_id_t *id) {
@@ -220,7 +221,8 @@ __attribute__((noinline)) static int copenssl_share_anchors(SSL_CTX *context,
   __atomic_clear(&all->is_busy, __ATOMIC_RELEASE);
   return is_same;
 }
-/* Keeps the context's for others; none with a context of NULL. */
+/* Keeps the context's certificates for others; with a context of NULL, drops those that are kept.
+ */
 __attribute__((noinline)) static void copenssl_keep_anchors(SSL_CTX *context,
                                                             const copenssl_anchors_id_t *id) {
   copenssl_anchors_t *all = copenssl_anchors();

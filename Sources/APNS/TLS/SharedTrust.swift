@@ -1,10 +1,10 @@
 import COpenSSL
 
 /// The CA certificates that a context shares with other credentials of the process: those of the file that
-/// was read last. Its functions are not inlined, because other object files have variables of their own in
-/// place of the shim's.
+/// was read last. Its functions are not inlined: each object file that calls the shim's has its own copy
+/// of the shim's variable.
 struct SharedTrust {
-  /// False with revocation lists, which change the store that has them.
+  /// False with revocation lists: they would then apply to all that share the certificates.
   let isAllowed: Bool
   private var id = copenssl_anchors_id_t()
   private var isKnown = false
@@ -22,7 +22,7 @@ struct SharedTrust {
     return true
   }
 
-  /// They come from elsewhere.
+  /// The context gets them from elsewhere, so there is nothing to keep.
   mutating func forget() { isKnown = false }
 
   /// Keeps for others what the context has read and checked.

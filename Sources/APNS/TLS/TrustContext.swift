@@ -53,7 +53,6 @@ struct TrustContext: ~Copyable {
     do throws(Failure) {
       try Self.limitVersions(context, options)
       try Self.limitStrength(context, options)
-      // Revocation lists change the store that has them.
       var shared = SharedTrust(
         isAllowed: options.crl_file == nil && options.crl_directory == nil)
       try Self.trust(context, options, &shared)

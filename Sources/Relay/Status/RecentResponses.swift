@@ -15,7 +15,7 @@ final class RecentResponses: Sendable {
   private static let everyMS: Int64 = 60_000
   private static let keptMS: Int64 = 3_600_000
 
-  /// By app, oldest first, one a minute. What stays the same is one, which moves on.
+  /// By app, oldest first, one a minute. Equal ones in a row are one sample, with the latest time.
   private let samples = Mutex<[String: [Sample]]>([:])
 
   /// `session` has the metrics of the app's session. Times are UNIX milliseconds.

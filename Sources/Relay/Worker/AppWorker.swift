@@ -202,7 +202,7 @@ package final class AppWorker: @unchecked Sendable {
     return false
   }
 
-  /// Its lease has expired, which costs a worker without entries nothing.
+  /// Its lease has expired. A worker without entries loses nothing by that.
   func joinAgain() throws {
     try lease.join(queue, at: RelayClock.now)
     try agree()

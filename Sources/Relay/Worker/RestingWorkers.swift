@@ -2,7 +2,7 @@ import Foundation
 import Logging
 import Synchronization
 
-/// The workers of a process that have nothing to do, often most of its apps. One thread renews their leases,
+/// The workers of a process that have nothing to do, often those of most apps. One thread renews their leases,
 /// and wakes those whose app gets entries.
 final class RestingWorkers: Sendable {
   private struct State {
@@ -17,7 +17,7 @@ final class RestingWorkers: Sendable {
 
   /// With too few file descriptors or too little memory for all workers, they rest after this time.
   private static let crowdedMS: Int64 = 1000
-  /// For this long after the last one could not start or connect.
+  /// They do so for this long after a worker could not start or connect.
   private static let crowdMS: Int64 = 60_000
 
   private let usualMS: Int64
@@ -38,7 +38,8 @@ final class RestingWorkers: Sendable {
 
   // MARK: Calls from all threads
 
-  /// How long a worker had nothing to do before it rests. APNs wants connections that stay.
+  /// How long a worker has nothing to do before it rests. It is long, because Apple asks providers to
+  /// keep connections open.
   var afterMS: Int64 {
     let isCrowded = RelayClock.monotonic < crowdedUntil.load(ordering: .relaxed)
     return isCrowded ? min(usualMS, Self.crowdedMS) : usualMS
